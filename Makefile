@@ -1,0 +1,38 @@
+# numapin. Start with `make run`, then `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+ENGINE ?= podman
+IMAGE ?= numapin:latest
+
+export PYTHON
+
+.PHONY: help run test lint bench image setup clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-6s %s\n", $$1, $$2}'
+
+run: setup ## the main job for real: bind a small HTTP server on this machine, and ask it
+	@$(BIN)/python tools/demo.py
+
+test: setup lint ## every test that this machine can run, the quick ones first
+	@tools/setup tests
+	$(BIN)/pytest --ignore tests/containers
+	$(BIN)/pytest tests/containers
+
+lint: setup ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: setup ## start-up time against bare Python
+	@$(BIN)/python tools/bench.py
+
+image: ## IMAGE made of BASE_IMAGE by ENGINE (default: podman, and the vLLM image that the Dockerfile names)
+	$(ENGINE) build $(foreach name,BASE_IMAGE BUILD_IMAGE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE) .
+
+setup: ## what is missing: compiler, libnuma, .venv
+	@tools/setup
+
+clean: ## everything that setup and the tools made here
+	rm -rf .venv build dist *.egg-info numapin/_native*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,43 @@
+/*
+ * numapin._native: the system calls that Python lacks, and nothing else.
+ *
+ * The compiler and cffi's cdef() both read this file, so a signature is written once. cdef() knows
+ * no preprocessor: there are only declarations here, which C allows to be repeated, so that no
+ * include guard is needed.
+ *
+ * Every function returns 0, or -errno as the kernel gave it. None allocates, none keeps state, and
+ * none changes anything but the calling thread or the thread named by tid (0 is the caller).
+ */
+
+/*
+ * Set the memory policy of the calling thread: set_mempolicy(2).
+ *
+ * mode   an MPOL_ mode, with its MPOL_F_ flags in the same word.
+ * nodes  a mask of nodes, node N in bit N % wordsize of word N / wordsize; NULL when bits is 0.
+ * bits   how many bits of nodes count; the kernel reads the whole word in which the last one lies.
+ *
+ * -EINVAL: no node of the mask is allowed here, or none has memory, or the mode is not known.
+ * -EPERM, -ENOSYS: a seccomp profile; -ENOSYS also a kernel without CONFIG_NUMA.
+ */
+int numapin_set_mempolicy(int mode, const unsigned long *nodes, unsigned long bits);
+
+/*
+ * Read the memory policy of the calling thread: get_mempolicy(2). mode is filled with mode and flags.
+ *
+ * -EINVAL: the mask is shorter than the kernel's highest possible node; offer more bits.
+ */
+int numapin_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits);
+
+/*
+ * Set scheduling policy and static priority of one thread: sched_setattr(2).
+ * Niceness and deadlines are left at 0: this is for SCHED_FIFO and SCHED_RR and the way back.
+ *
+ * flags  SCHED_FLAG_ bits, RESET_ON_FORK being 1.
+ *
+ * -EPERM: neither CAP_SYS_NICE nor an RLIMIT_RTPRIO of at least priority, or a cgroup v1 whose
+ * cpu.rt_runtime_us is 0. -EINVAL: a priority that the policy does not have. -ESRCH: no such thread.
+ */
+int numapin_sched_setattr(int tid, unsigned int policy, unsigned int priority, unsigned long long flags);
+
+/* Read the same three of one thread: sched_getattr(2). */
+int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority, unsigned long long *flags);

@@ -1,0 +1,5 @@
+"""`python -m numapin`: the same as the `numapin` command."""
+
+from numapin.cli import main
+
+main()

@@ -1,0 +1,61 @@
+"""Doing a plan: step by step, each read back, until one that is required is refused."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from numapin import hints
+from numapin.assignment import Assignment
+from numapin.plan import Plan, PlannedStep
+from numapin.steps import Kernel, Refused
+
+Report = Callable[[PlannedStep], None]
+"""Told of every step: of exec before it is done, of the others after."""
+
+
+def apply(plan: Plan, kernel: Kernel, assignment: Assignment, report: Report, before_exec: Callable[[Plan], None]) -> Plan:
+    """Do the steps in order; the plan comes back only where one that is required was refused, or nothing is to exec.
+
+    `before_exec` is told how the steps ended, and must flush what is to be seen before this process is another.
+    """
+    done: list[PlannedStep] = []
+    for position, planned in enumerate(plan.steps):
+        result = planned
+        if planned.step.kind == "exec":
+            report(planned)
+            before_exec(Plan((*done, *plan.steps[position:])))
+        if planned.outcome == "planned":
+            result = perform(planned, kernel, assignment)
+        done.append(result)
+        if planned.step.kind != "exec":
+            report(result)
+        if result.outcome == "refused" and result.mode == "require":
+            break
+    return Plan((*done, *plan.steps[len(done) :]))
+
+
+def perform(planned: PlannedStep, kernel: Kernel, assignment: Assignment) -> PlannedStep:
+    """One step, with what came of it; a refusal carries the kernel's errno and a hint."""
+    try:
+        return replace(planned, outcome=planned.step.perform(kernel))
+    except Refused as refused:
+        return _refused(planned, refused.code, refused.got, assignment)
+    except OSError as error:
+        return _refused(planned, error.errno, error.strerror or "", assignment)
+
+
+def _refused(planned: PlannedStep, code: int | None, got: str, assignment: Assignment) -> PlannedStep:
+    refusal = hints.Refusal(planned.step.kind, code, got)
+    hint = hints.for_refusal(refusal, assignment.permissions, assignment.container, assignment.realtime)
+    return replace(planned, outcome="refused", errno=code, hint=hint)
+
+
+def describe_refusal(planned: PlannedStep) -> str:
+    """`set_mempolicy MPOL_BIND… nodes=0 was refused: Operation not permitted`."""
+    why = os.strerror(planned.errno) if planned.errno else "less was kept than asked" if not planned.hint else "unsafe"
+    return f"{planned.line} was refused: {why}"
+
+
+def refusals(plan: Plan) -> tuple[PlannedStep, ...]:
+    """The required steps that did not come to pass."""
+    return tuple(one for one in plan.steps if one.outcome == "refused" and one.mode == "require")

@@ -1,0 +1,84 @@
+"""What the commands share: reading and judging once, reporting, and the exit status of a verdict."""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from numapin.assignment import Assignment
+from numapin.errors import Exit
+from numapin.settings import Settings
+from numapin.sources.machine import read_machine
+from numapin.sources.root import Root
+from numapin.topology import Topology
+from numapin.verdict import Verdict, judge
+
+MOST_TERMINATION_BYTES = 4096
+"""The kubelet reads no more of a container's termination message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A machine, a container on it, and the verdict."""
+
+    topology: Topology
+    assignment: Assignment
+    settings: Settings
+    verdict: Verdict
+
+    @property
+    def exit(self) -> Exit:
+        """The exit status that the verdict alone comes to: a policy that only warns lets pass what it warned of."""
+        if not self.verdict.errors:
+            return Exit.ALIGNED
+        return Exit.MISALIGNED if self.verdict.status == "misaligned" else Exit.CANNOT_TELL
+
+
+def read_and_judge(root: Root, settings: Settings) -> Judged:
+    """Read the machine through a root and judge this container."""
+    topology, assignment = read_machine(root, settings)
+    return Judged(topology, assignment, settings, judge(topology, assignment, settings))
+
+
+def print_json(record: dict[str, Any]) -> None:
+    """One object on stdout."""
+    print_lines([json.dumps(record, ensure_ascii=False, indent=2)])
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on stdout, flushed, so that nothing is lost at exec."""
+    for line in lines:
+        print(line)
+    sys.stdout.flush()
+
+
+def is_colourful() -> bool:
+    """Whether stdout is a terminal that wants colour (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def can_draw() -> bool:
+    """Whether stdout is a terminal that shows box-drawing characters."""
+    return sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def leave_cause(path: str, sentence: str) -> None:
+    """Write the cause of a failure where Kubernetes looks for it, if the kubelet made that file.
+
+    In place: it is a bind mount, which no rename can replace. A cause that cannot be left is said on stderr anyway.
+    """
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        try:
+            os.write(descriptor, sentence.encode()[:MOST_TERMINATION_BYTES])
+        finally:
+            os.close(descriptor)
+
+
+def cause(judged: Judged) -> str:
+    """The one sentence that tells a failed verdict and what to do about it."""
+    first = judged.verdict.errors[0]
+    return f"{judged.verdict.status}: {judged.verdict.sentence}. {first.hint}".strip()

@@ -1,0 +1,136 @@
+"""The plan: the ordered steps that bring this process to where the verdict wants it. A value; nothing is done here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from numapin import hints
+from numapin.assignment import Assignment, Interrupt
+from numapin.ids import CpuSet
+from numapin.settings import Mode, Settings
+from numapin.steps import Execute, PinInterrupt, SetAffinity, SetMemoryPolicy, SetScheduling, Step
+from numapin.topology import Topology
+from numapin.verdict import Verdict
+from numapin.verdict.realtime import unsafe
+
+Outcome = Literal["planned", "done", "already", "refused", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step, how much it matters, and what came of it."""
+
+    step: Step
+    mode: Mode
+    outcome: Outcome = "planned"
+    errno: int | None = None
+    hint: str = ""
+
+    @property
+    def line(self) -> str:
+        """The step's own line, the same in a dry run and in a run."""
+        return str(self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps in their order: what dies with the process first, what outlives it last, then exec."""
+
+    steps: tuple[PlannedStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The server's command, found and executable."""
+
+    path: str
+    arguments: tuple[str, ...]
+
+
+def make_plan(
+    topology: Topology, assignment: Assignment, settings: Settings, verdict: Verdict, command: Command | None
+) -> Plan:
+    """The steps that lead to where the verdict binds; only exec where it binds nowhere."""
+    steps = list(_binding(topology, assignment, settings, verdict)) if verdict.nodes else []
+    if command:
+        steps.append(PlannedStep(Execute(command.path, command.arguments, marker(verdict)), "require"))
+    return Plan(tuple(steps))
+
+
+def marker(verdict: Verdict) -> str:
+    """The value of NUMAPIN_APPLIED: what a later numapin, or `verify`, must find."""
+    return f"v1 policy={verdict.policy} nodes={verdict.nodes} cpus={verdict.cpus} mems={verdict.mems}"
+
+
+def _binding(
+    topology: Topology, assignment: Assignment, settings: Settings, verdict: Verdict
+) -> Iterator[PlannedStep]:
+    yield _planned(SetAffinity(verdict.cpus), settings.cpu, "--cpu off")
+    if verdict.mems:
+        ours = assignment.container.applied is not None
+        memory = SetMemoryPolicy(settings.memory_policy, verdict.mems, ours)
+        yield _planned(memory, settings.memory, "--memory off")
+    if settings.rt_main is not None:
+        yield _main_thread(settings.rt_main, assignment, settings, verdict.cpus)
+    if settings.irq != "off":
+        yield from _interrupts(topology, assignment, settings, verdict)
+
+
+def _planned(step: Step, mode: Mode, off: str) -> PlannedStep:
+    return PlannedStep(step, mode, "skipped", hint=off) if mode == "off" else PlannedStep(step, mode)
+
+
+def _main_thread(priority: int, assignment: Assignment, settings: Settings, cpus: CpuSet) -> PlannedStep:
+    step = SetScheduling(priority)
+    danger = None if settings.rt_unsafe else unsafe(cpus, assignment.realtime)
+    if danger and settings.rt != "off":
+        hint = f"{danger}. {hints.for_reason('RT_UNSAFE', '', hints.Setting(False, '', ''))}"
+        return PlannedStep(step, settings.rt, "refused" if settings.rt == "require" else "skipped", hint=hint)
+    return _planned(step, settings.rt, "--rt off")
+
+
+def _interrupts(
+    topology: Topology, assignment: Assignment, settings: Settings, verdict: Verdict
+) -> Iterator[PlannedStep]:
+    """Interrupts of the container's own NICs; in the host's network namespace only where they were spoken of."""
+    if assignment.container.host_network and not settings.names_interrupts:
+        return
+    for interrupt in assignment.interrupts:
+        node = next((home.node for device, home in verdict.homes.items() if device.pci == interrupt.pci), None)
+        if node is None:
+            continue
+        local = topology.cpus_of([node])
+        cpus = target_cpus(local, verdict.cpus, assignment, settings)
+        yield _pin(interrupt, cpus, settings, local)
+
+
+def _pin(interrupt: Interrupt, cpus: CpuSet, settings: Settings, local: CpuSet) -> PlannedStep:
+    if not cpus:
+        step = PinInterrupt(interrupt.irq, local, interrupt.device)
+        hint = "no CPU of the device's node is open to interrupts (default_smp_affinity, --irq-cpus)"
+        return PlannedStep(step, settings.irq, "skipped", hint=hint)
+    step = PinInterrupt(interrupt.irq, cpus, interrupt.device)
+    if interrupt.managed:
+        return PlannedStep(step, settings.irq, "skipped", hint="the kernel manages this interrupt itself")
+    return PlannedStep(step, settings.irq)
+
+
+def target_cpus(local: CpuSet, bound: CpuSet, assignment: Assignment, settings: Settings) -> CpuSet:
+    """Where a NIC's interrupts go: CPUs of its node, and never those that the runtime keeps free of interrupts.
+
+    CRI-O takes exclusive CPUs out of default_smp_affinity on request; if all of the container's are out, other
+    CPUs of the node serve (kubernetes facts 6.2). `local` are the CPUs of the NIC's node, `bound` the container's.
+    """
+    open_cpus = assignment.container.default_irq_cpus
+    allowed = local if open_cpus is None else local & open_cpus
+    wanted = settings.irq_cpus
+    if isinstance(wanted, CpuSet):
+        return wanted & allowed
+    if wanted == "local":
+        return allowed
+    housekeeping = assignment.container.housekeeping_cpus
+    if housekeeping is not None and housekeeping & local:
+        return housekeeping & local
+    if bound & local and not bound & allowed:
+        return allowed
+    return bound & allowed

@@ -1,0 +1,50 @@
+"""What the operator asked for: the options as a value, and their closed lists of words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from numapin.ids import CpuSet, NodeSet
+
+Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
+Mode = Literal["require", "try", "off"]
+
+AUTO = ("auto",)
+"""The value of a device option that leaves the choice to numapin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One field for each option of `run`, `check` and `plan`; the option table (cli.options) documents them."""
+
+    policy: Policy = "single-numa-node"
+    scope: Literal["container", "pod"] = "container"
+    align: Literal["numa", "socket"] = "numa"
+    unknown: Literal["fail", "warn"] = "fail"
+    gpus: tuple[str, ...] = AUTO
+    rdma: tuple[str, ...] = AUTO
+    nics: tuple[str, ...] = AUTO
+    expect_gpus: int | None = None
+    expect_rdma: int | None = None
+    home: Mapping[str, int] = field(default_factory=dict)
+    """Node by device, in any of the device's names."""
+    cpus: CpuSet | None = None
+    mems: NodeSet | None = None
+    narrow: bool = True
+    cpu: Mode = "require"
+    memory: Mode = "require"
+    irq: Mode = "try"
+    rt: Mode = "try"
+    memory_policy: Literal["bind", "preferred"] = "bind"
+    irq_cpus: Literal["container", "local"] | CpuSet = "container"
+    rt_main: int | None = None
+    """SCHED_FIFO priority of the main thread."""
+    rt_unsafe: bool = False
+    """The operator forces SCHED_FIFO where it can hang the host or the server."""
+    explicit: frozenset[str] = frozenset()
+    """Names of the fields that the operator set, by option or environment."""
+
+    @property
+    def names_interrupts(self) -> bool:
+        """Whether the operator spoke of the NICs or their interrupts in so many words."""
+        return bool(self.explicit & {"irq", "nics", "rdma"})

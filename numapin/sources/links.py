@@ -1,0 +1,117 @@
+"""Network interfaces and the PCI functions under them: /sys/class/net (Documentation/ABI/testing/sysfs-class-net)."""
+
+import json
+from collections.abc import Mapping
+
+from numapin.assignment import NetworkInterface, Note, RdmaDevice
+from numapin.ids import PciAddress
+from numapin.sources import netlink
+from numapin.sources.drivers import read_address
+from numapin.sources.pci import exists, function_of
+from numapin.sources.root import Root
+
+NET = "/sys/class/net"
+MOST_STACKED = 16
+"""Interfaces may be stacked: a VLAN on a bond on a port. Deeper stacks are circular or hostile."""
+
+STACKED = ("vlan", "macvlan", "ipvlan", "bond", "macvtap")
+"""DEVTYPE of interfaces that only pass on to another one."""
+
+
+def read_interfaces(root: Root) -> tuple[tuple[NetworkInterface, ...], tuple[Note, ...]]:
+    """Interfaces of this network namespace with a PCI function under them, and those that hide theirs."""
+    found: list[NetworkInterface] = []
+    notes: list[Note] = []
+    for name in root.names(NET):
+        address = function_below(root, name)
+        if address:
+            found.append(NetworkInterface(name, address))
+        elif _kind(root, name) in STACKED:
+            notes.append(Note("NODE_UNKNOWN", name, hidden_parent(root, name)))
+    return tuple(found), tuple(notes)
+
+
+def function_below(root: Root, name: str, depth: int = 0) -> PciAddress | None:
+    """The PCI function that an interface, or those it is stacked on, lies on; None where there is none, or several."""
+    if "/" in name or depth > MOST_STACKED:
+        return None
+    place = f"{NET}/{name}"
+    address = function_of(root, f"{place}/device")
+    if address:
+        return address
+    below = {
+        function_below(root, entry.removeprefix("lower_"), depth + 1)
+        for entry in root.names(place)
+        if entry.startswith("lower_")
+    }
+    # A bond over ports of two cards has no one place.
+    return below.pop() if len(below) == 1 else None
+
+
+def hidden_parent(root: Root, name: str) -> str:
+    """Why no PCI function is to be seen under an interface, asking netlink where sysfs is silent."""
+    lower = [entry.removeprefix("lower_") for entry in root.names(f"{NET}/{name}") if entry.startswith("lower_")]
+    if lower:
+        return f"{name} lies on {', '.join(sorted(lower))}, which are not one PCI function"
+    link = netlink.read_link(root, name)
+    if link and link.parent_namespace is not None:
+        kind = link.kind or "virtual"
+        return f"{name} is a {kind} interface whose parent is in another network namespace: its NIC is not to be seen"
+    return f"{name} is a virtual interface without a NIC in sight"
+
+
+def _kind(root: Root, name: str) -> str:
+    """DEVTYPE of the interface's uevent file; empty for plain ports and veth."""
+    lines = (root.read(f"{NET}/{name}/uevent") or "").splitlines()
+    return next((line.partition("=")[2] for line in lines if line.startswith("DEVTYPE=")), "")
+
+
+def plugin_functions(root: Root, environment: Mapping[str, str]) -> tuple[list[PciAddress], list[Note]]:
+    """The PCI functions that SR-IOV device plugins name in PCIDEVICE_<resource>, or in its _INFO alone.
+
+    Values are comma lists of addresses; a subfunction's is a name of the auxiliary bus (`mlx5_core.sf.4`).
+    """
+    found: list[PciAddress] = []
+    notes: list[Note] = []
+    for variable in sorted(environment):
+        if not variable.startswith("PCIDEVICE_"):
+            continue
+        for token in _named(variable, environment[variable]):
+            address = read_address(token) or function_of(root, f"/sys/bus/auxiliary/devices/{token.replace('/', '')}")
+            if address and exists(root, address):
+                found.append(address)
+            else:
+                message = f"{variable} names {token}, which is no PCI function of this machine"
+                notes.append(Note("DEVICE_ABSENT", token, message))
+    return list(dict.fromkeys(found)), list(dict.fromkeys(notes))
+
+
+def _named(variable: str, value: str) -> list[str]:
+    if not variable.endswith("_INFO"):
+        return [token.strip() for token in value.split(",") if token.strip()]
+    try:
+        record = json.loads(value)
+    except (ValueError, RecursionError):
+        return []
+    return list(record) if isinstance(record, dict) else []
+
+
+def interface_of(root: Root, address: PciAddress) -> str:
+    """The interface of a function in this namespace, or the function's address where it has none."""
+    names = root.names(f"/sys/bus/pci/devices/{address}/net")
+    return names[0] if names else str(address)
+
+
+def own_interfaces(
+    root: Root, environment: Mapping[str, str], rdma: tuple[RdmaDevice, ...], host_network: bool
+) -> tuple[tuple[NetworkInterface, ...], tuple[Note, ...]]:
+    """The interfaces of this container beside those of its RDMA devices.
+
+    The host's network namespace shows every interface of the host: there only those that a plugin named are ours.
+    """
+    functions, notes = plugin_functions(root, environment)
+    named = [NetworkInterface(interface_of(root, address), address) for address in functions]
+    seen, hidden = ((), ()) if host_network else read_interfaces(root)
+    taken = {device.pci for device in rdma}
+    unique = {one.pci: one for one in (*seen, *named) if one.pci not in taken}
+    return tuple(sorted(unique.values(), key=lambda one: one.name)), (*notes, *hidden)

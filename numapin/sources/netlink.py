@@ -1,0 +1,50 @@
+"""What only netlink tells of an interface: its kind, and whether its parent is in another namespace."""
+
+import json
+from dataclasses import dataclass
+
+from numapin.sources.parsing import read
+from numapin.sources.root import Root
+
+CAPTURED = "/numapin/netlink.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An interface as RTM_GETLINK tells it (rtnetlink(7))."""
+
+    kind: str | None
+    """IFLA_INFO_KIND: vlan, macvlan, ipvlan, veth ..."""
+    parent_namespace: int | None
+    """IFLA_LINK_NETNSID: the number of the namespace that its parent is in; None where it is in this one."""
+
+
+def read_link(root: Root, name: str) -> Link | None:
+    """What netlink says of an interface; None where there is no such interface, or nobody to ask."""
+    if not root.is_live:
+        return (read(root, CAPTURED, parse_links) or {}).get(name)
+    try:
+        from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415 -- 130 ms; few containers have such interfaces
+    except ImportError:
+        return None
+    try:
+        with IPRoute() as route:
+            found = list(route.link("get", ifname=name))
+    except (NetlinkError, OSError):
+        return None
+    return _link(found[0]) if found else None
+
+
+def _link(message: object) -> Link:
+    get = message.get_attr  # type: ignore[attr-defined] -- pyroute2's messages are not typed
+    info = get("IFLA_LINKINFO")
+    return Link(info.get_attr("IFLA_INFO_KIND") if info else None, get("IFLA_LINK_NETNSID"))
+
+
+def parse_links(text: str) -> dict[str, Link]:
+    """The answers that a capture kept as JSON. Raises ValueError where the text is not such a record."""
+    try:
+        record = json.loads(text)
+        return {name: Link(entry.get("kind"), entry.get("parent_namespace")) for name, entry in record.items()}
+    except (TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a record of netlink answers: {error!r}") from None

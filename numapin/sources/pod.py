@@ -1,0 +1,34 @@
+"""Other processes of the pod, where it shares one process namespace (shareProcessNamespace)."""
+
+from numapin.assignment import PodProcess
+from numapin.sources.process import read_status
+from numapin.sources.root import Root
+
+IDLE = ("pause",)
+"""The sandbox's own process holds namespaces open and does nothing; it is never pinned."""
+
+
+def read_pod(root: Root) -> tuple[PodProcess, ...]:
+    """Every other process in sight with its allowed CPUs; none where this is the host's process namespace."""
+    if _name(root, "2") == "kthreadd":
+        return ()
+    found = []
+    for pid in _pids(root):
+        status = read_status(root, str(pid))
+        name = status.values.get("Name", "")
+        if status.affinity and name not in IDLE:
+            found.append(PodProcess(pid, name, status.affinity))
+    return tuple(found)
+
+
+def _pids(root: Root) -> list[int]:
+    own = (root.resolve("/proc/self") or "").rpartition("/")[2]
+    if not root.is_live:
+        return [int(name) for name in root.names("/proc") if name.isascii() and name.isdecimal() and name != own]
+    import psutil  # noqa: PLC0415 -- 15 ms, and only --scope pod needs it
+
+    return [pid for pid in psutil.pids() if str(pid) != own]
+
+
+def _name(root: Root, process: str) -> str:
+    return root.read(f"/proc/{process}/comm") or ""

@@ -1,0 +1,220 @@
+"""The steps: each is one change that can say what it is, do itself, and check what came of it.
+
+A step's text is its line in a dry run and in a run alike. Steps reach the kernel only through the `Kernel`
+that they are handed; a plan is made without one.
+"""
+
+import errno
+import shlex
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from numapin.ids import CpuSet, NodeSet
+
+Done = Literal["done", "already"]
+
+MODES = {0: "MPOL_DEFAULT", 1: "MPOL_PREFERRED", 2: "MPOL_BIND", 3: "MPOL_INTERLEAVE", 4: "MPOL_LOCAL"} | {
+    5: "MPOL_PREFERRED_MANY",
+    6: "MPOL_WEIGHTED_INTERLEAVE",
+}
+"""Memory policy modes (linux/mempolicy.h). Debian's numaif.h of libnuma 2.0.16 lacks the later ones."""
+MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_LOCAL, MPOL_PREFERRED_MANY = 0, 1, 2, 4, 5
+MPOL_F_STATIC_NODES = 1 << 15
+"""Without it, a later write to cpuset.mems renumbers the policy to another node [measured on 6.1 and 6.12]."""
+MODE_MASK = 0x1FFF
+"""The mode without its flags (bits 13 to 15)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPolicy:
+    """The memory policy of a thread, as get_mempolicy(2) tells it."""
+
+    mode: int
+    """One of `MODES`."""
+    flags: int
+    nodes: NodeSet
+
+    def __str__(self) -> str:
+        return f"{MODES.get(self.mode, self.mode)} nodes={self.nodes}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """The scheduling of a thread, as sched_getattr(2) tells it."""
+
+    fifo: bool
+    priority: int
+    reset_on_fork: bool
+
+    def __str__(self) -> str:
+        reset = " reset_on_fork" if self.reset_on_fork else ""
+        return f"SCHED_FIFO priority={self.priority}{reset}" if self.fifo else "SCHED_OTHER"
+
+
+class Kernel(Protocol):
+    """The only door to changes. Every method raises OSError with the kernel's errno."""
+
+    def affinity(self) -> CpuSet: ...
+    def set_affinity(self, cpus: CpuSet) -> None: ...
+    def memory_policy(self) -> MemoryPolicy: ...
+    def set_memory_policy(self, policy: MemoryPolicy) -> None: ...
+    def allowed_memory(self) -> NodeSet: ...
+    def scheduling(self) -> Scheduling: ...
+    def set_scheduling(self, scheduling: Scheduling) -> None: ...
+    def interrupt_affinity(self, irq: int) -> CpuSet: ...
+    def set_interrupt_affinity(self, irq: int, cpus: CpuSet) -> None: ...
+    def execute(self, path: str, arguments: tuple[str, ...], applied: str) -> None: ...
+
+
+class Refused(Exception):
+    """A step that did not come to pass: by an errno, or by the kernel keeping less than was asked."""
+
+    def __init__(self, code: int | None, got: str = "") -> None:
+        super().__init__(code, got)
+        self.code = code
+        self.got = got
+
+
+def compare(asked: object, got: object) -> None:
+    """The kernel truncates masks silently: what was asked and what is there must be the same."""
+    if asked != got:
+        raise Refused(None, str(got) or "nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class SetAffinity:
+    """Allow this thread, and all that it becomes or starts, only these CPUs: sched_setaffinity(2)."""
+
+    cpus: CpuSet
+    kind = "affinity"
+
+    def __str__(self) -> str:
+        return f"sched_setaffinity cpus={self.cpus}"
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Set it and read it back."""
+        if kernel.affinity() == self.cpus:
+            return "already"
+        try:
+            kernel.set_affinity(self.cpus)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            # A cpuset write that runs at the same moment makes a valid mask fail once (sched_setaffinity(2)).
+            kernel.set_affinity(self.cpus)
+        compare(self.cpus, kernel.affinity())
+        return "done"
+
+
+@dataclass(frozen=True, slots=True)
+class SetMemoryPolicy:
+    """Let this thread, and all that it becomes or starts, allocate memory from these nodes: set_mempolicy(2)."""
+
+    mode: Literal["bind", "preferred"]
+    nodes: NodeSet
+    ours: bool = False
+    """An earlier numapin in this chain set the present policy: it may be replaced."""
+    kind = "mempolicy"
+
+    @property
+    def policy(self) -> MemoryPolicy:
+        """The policy as the system call takes it."""
+        mode = MPOL_BIND if self.mode == "bind" else MPOL_PREFERRED_MANY
+        return MemoryPolicy(mode, MPOL_F_STATIC_NODES, self.nodes)
+
+    def __str__(self) -> str:
+        return f"set_mempolicy {MODES[self.policy.mode]}|MPOL_F_STATIC_NODES nodes={self.nodes}"
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Set it, unless somebody already did, and read it back against what is allowed."""
+        present = self._present(kernel)
+        if present == self.policy or (present and self._agrees(present)):
+            compare(self.nodes, self.nodes & kernel.allowed_memory())
+            return "already"
+        if present and present.mode not in (MPOL_DEFAULT, MPOL_LOCAL) and not self.ours:
+            raise Refused(errno.EEXIST, str(present))
+        kernel.set_memory_policy(self.policy)
+        # With STATIC_NODES get_mempolicy returns the nodes as asked: what counts is what of them is allowed.
+        compare(self.policy, kernel.memory_policy())
+        compare(self.nodes, self.nodes & kernel.allowed_memory())
+        return "done"
+
+    def _present(self, kernel: Kernel) -> MemoryPolicy | None:
+        """The policy of now; None where a filter hides it, which says nothing about whether it may be set."""
+        try:
+            return kernel.memory_policy()
+        except OSError:
+            return None
+
+    def _agrees(self, present: MemoryPolicy) -> bool:
+        """The runtime (OCI linux.memoryPolicy) or a numactl in front chose these very nodes: theirs is kept."""
+        modes = (MPOL_BIND,) if self.mode == "bind" else (MPOL_BIND, MPOL_PREFERRED, MPOL_PREFERRED_MANY)
+        return not self.ours and present.mode in modes and present.nodes == self.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class SetScheduling:
+    """Put the main thread, and nothing that it starts, under SCHED_FIFO: sched_setattr(2)."""
+
+    priority: int
+    kind = "scheduler"
+
+    @property
+    def scheduling(self) -> Scheduling:
+        """Without RESET_ON_FORK every thread of the server would inherit it."""
+        return Scheduling(fifo=True, priority=self.priority, reset_on_fork=True)
+
+    def __str__(self) -> str:
+        return f"sched_setattr {self.scheduling}"
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Set it and read it back."""
+        if kernel.scheduling() == self.scheduling:
+            return "already"
+        kernel.set_scheduling(self.scheduling)
+        compare(self.scheduling, kernel.scheduling())
+        return "done"
+
+
+@dataclass(frozen=True, slots=True)
+class PinInterrupt:
+    """Let an interrupt come only to these CPUs: /proc/irq/<irq>/smp_affinity_list (Documentation/core-api/irq)."""
+
+    irq: int
+    cpus: CpuSet
+    device: str
+    kind = "irq"
+
+    def __str__(self) -> str:
+        return f"write /proc/irq/{self.irq}/smp_affinity_list {self.cpus}  # {self.device}"
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Write it and read it back. effective_affinity_list is no proof: it lags until the next interrupt."""
+        if kernel.interrupt_affinity(self.irq) == self.cpus:
+            return "already"
+        kernel.set_interrupt_affinity(self.irq, self.cpus)
+        compare(self.cpus, kernel.interrupt_affinity(self.irq))
+        return "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Become the server: execve(2). There is no coming back from this step."""
+
+    path: str
+    arguments: tuple[str, ...]
+    """argv, the name by which it was called first."""
+    applied: str
+    """Value of the marker NUMAPIN_APPLIED."""
+    kind = "exec"
+
+    def __str__(self) -> str:
+        return shlex.join(["execve", self.path, *self.arguments[1:]])
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Replace this process."""
+        kernel.execute(self.path, self.arguments, self.applied)
+        return "done"
+
+
+Step = SetAffinity | SetMemoryPolicy | SetScheduling | PinInterrupt | Execute

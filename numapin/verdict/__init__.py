@@ -1,0 +1,131 @@
+"""The verdict: whether a container's pieces share a node, why not, and where it should be bound.
+
+Deciding only: no files, no system calls, no clock. DESIGN section 5 states the rules.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from numapin import hints
+from numapin.assignment import Assignment, Device
+from numapin.home import Home
+from numapin.ids import CpuSet, NodeSet
+from numapin.reasons import ORDER, WEIGHTS, Reason, Severity
+from numapin.settings import Policy, Settings
+from numapin.topology import Topology
+from numapin.verdict import wording
+from numapin.verdict.alignment import Finding, misalignments
+from numapin.verdict.case import Case, label_all
+from numapin.verdict.cautions import cautions
+from numapin.verdict.choice import Choice, choose
+from numapin.verdict.realtime import realtime
+from numapin.verdict.visibility import blind, hidden, notes
+
+Status = Literal["aligned", "misaligned", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer, its reasons, and where the plan binds (also where the policy only warns)."""
+
+    status: Status
+    policy: Policy
+    sentence: str
+    """The cause in one line, without the status before it."""
+    nodes: NodeSet = NodeSet()
+    cpus: CpuSet = CpuSet()
+    mems: NodeSet = NodeSet()
+    reasons: tuple[Reason, ...] = ()
+    homes: Mapping[Device, Home] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> tuple[Reason, ...]:
+        """The reasons that stop a start."""
+        return tuple(reason for reason in self.reasons if reason.severity == "error")
+
+
+def judge(topology: Topology, assignment: Assignment, settings: Settings) -> Verdict:
+    """Judge a container on a machine under the operator's policy."""
+    case = Case.of(topology, assignment, settings)
+    if settings.policy == "none":
+        return Verdict("aligned", "none", "nothing is judged and nothing bound under --policy none", homes=case.homes)
+    blindness = blind(case)
+    choice = Choice() if blindness else choose(case)
+    findings = [blindness, *notes(case)] if blindness else list(_findings(case, choice))
+    reasons = tuple(_weigh(case, choice, (finding for finding in findings if finding)))
+    status = _status(reasons, bool(blindness))
+    sentence = _sentence(case, choice, status, reasons)
+    return Verdict(status, settings.policy, sentence, choice.nodes, choice.cpus, choice.mems, reasons, case.homes)
+
+
+def _findings(case: Case, choice: Choice) -> Iterator[Finding]:
+    yield from misalignments(case)
+    yield from hidden(case)
+    yield from notes(case)
+    yield from cautions(case, choice)
+    yield from realtime(case, choice.cpus)
+
+
+def _weigh(case: Case, choice: Choice, findings: Iterable[Finding]) -> list[Reason]:
+    """Findings with their severity and hint, errors first, then in the order of the reason table."""
+    setting = hints.Setting(
+        in_pod=case.assignment.container.in_pod, place=_place(case, choice), cost=_cost(case, choice.nodes)
+    )
+    reasons = [
+        Reason(one.code, _severity(case, one), one.subject, one.message, _hint(case, one, setting)) for one in findings
+    ]
+    return sorted(reasons, key=lambda reason: (reason.severity != "error", ORDER[reason.code], reason.subject))
+
+
+def _severity(case: Case, finding: Finding) -> Severity:
+    weight = WEIGHTS[finding.code]
+    lenient = {
+        "notice": True,
+        "misaligned": case.settings.policy == "best-effort",
+        "unknown": case.settings.unknown == "warn",
+    }
+    return "warning" if finding.warns or lenient[weight] else "error"
+
+
+def _hint(case: Case, finding: Finding, setting: hints.Setting) -> str:
+    if finding.code == "RT_NOT_PERMITTED":
+        return hints.for_rt(case.assignment.permissions, case.assignment.realtime)
+    return hints.for_reason(finding.code, finding.subject, setting)
+
+
+def _place(case: Case, choice: Choice) -> str:
+    """The container options that put CPUs and memory beside the devices."""
+    wanted = case.anchors if len(case.units(case.anchors)) == 1 else choice.nodes
+    memory = NodeSet.of(member for node in wanted for member in case.serving(node))
+    return f"--cpuset-cpus {case.topology.cpus_of(wanted)} --cpuset-mems {memory}"
+
+
+def _cost(case: Case, nodes: NodeSet) -> str:
+    """What the firmware says that remote access costs from here."""
+    node = case.topology.node(next(iter(nodes), -1))
+    remote = [far for other, far in node.distances.items() if other in case.topology.cpu_nodes - nodes] if node else []
+    if not node or not remote or node.id not in node.distances:
+        return ""
+    return f"Every copy between the nodes crosses the socket link (distance {max(remote)} instead of {node.distances[node.id]})."
+
+
+def _status(reasons: tuple[Reason, ...], blindness: bool) -> Status:
+    """Misaligned wins over unknown: it is certain, whatever the unknown pieces turn out to be."""
+    errors = {reason.weight for reason in reasons if reason.severity == "error"}
+    if "misaligned" in errors or any(reason.weight == "misaligned" for reason in reasons):
+        return "misaligned"
+    return "unknown" if "unknown" in errors or blindness else "aligned"
+
+
+def _sentence(case: Case, choice: Choice, status: Status, reasons: tuple[Reason, ...]) -> str:
+    if status != "aligned":
+        return next(reason.message for reason in reasons if reason.weight == status)
+    names = label_all(case.assignment.devices)
+    if len(names) > wording.MOST:
+        names = [f"all {len(names)} devices"]
+    memory = ["memory"] if choice.mems == choice.nodes else []
+    return wording.place([*names, wording.cpus(choice.cpus), *memory], choice.nodes)
+
+
+__all__ = ["Status", "Verdict", "judge"]

@@ -1,0 +1,141 @@
+"""The rules of alignment: each yields the reasons by which a case breaks it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from numapin.assignment import NetworkInterface, RdmaDevice
+from numapin.ids import NodeSet
+from numapin.verdict import wording
+from numapin.verdict.case import Case, order
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken rule or an observation, before severity and hint are known."""
+
+    code: str
+    subject: str
+    message: str
+    warns: bool = False
+    """Only ever a warning, whatever the options say."""
+
+
+def misalignments(case: Case) -> Iterator[Finding]:
+    """All that makes this case misaligned under its policy, for `single-numa-node` where it is `best-effort`."""
+    one_node = case.settings.policy != "restricted"
+    yield from _accelerators(case, one_node)
+    yield from _other_devices(case, one_node)
+    yield from _cpus(case, one_node)
+    yield from _memory(case)
+    if not case.settings.narrow:
+        yield from _too_wide(case)
+    yield from _pod(case)
+
+
+def _accelerators(case: Case, one_node: bool) -> Iterator[Finding]:
+    homes = case.homes_of(case.assignment.accelerators)
+    units = len(case.units(homes))
+    where = ", ".join(wording.devices_by_node(case, case.assignment.accelerators))
+    if one_node and units > 1:
+        yield Finding("GPUS_SPAN_NODES", "accelerators", where)
+    elif not one_node and units > case.needed_units:
+        count = len(case.assignment.accelerators)
+        needed = case.needed_units
+        yield Finding(
+            "GPUS_SPREAD",
+            "accelerators",
+            f"{where}; {needed} {'node of this machine holds' if needed == 1 else 'nodes of this machine hold'} {count}",
+        )
+
+
+def _other_devices(case: Case, one_node: bool) -> Iterator[Finding]:
+    """RDMA devices and interfaces lie where the accelerators are; without accelerators, together on one node."""
+    others = (*case.assignment.rdma, *case.assignment.nics)
+    beside = case.homes_of(case.assignment.accelerators)
+    if not beside and one_node:
+        beside = _majority(case, case.homes_of(others))
+    if not beside:
+        return
+    for device in sorted(others, key=order):
+        home = case.homes[device].node
+        if home is not None and home not in case.spread(beside):
+            here = wording.place([device.label], NodeSet.of([home]))
+            yield Finding(_remote_code(device), device.name, f"{here}, {_beside(case, beside)}")
+
+
+def _majority(case: Case, homes: NodeSet) -> NodeSet:
+    """The unit that most of the devices share, then the one with most allowed CPUs, then the lowest."""
+
+    def merit(unit: NodeSet) -> tuple[int, int]:
+        held = sum(home.node in unit for home in case.homes.values() if home.node is not None)
+        return held, len(case.cpus_on(unit))
+
+    units = case.units(homes)
+    return max(units, key=merit) & homes if units else NodeSet()
+
+
+def _beside(case: Case, on: NodeSet) -> str:
+    if case.assignment.accelerators or case.cpus_on(on):
+        return wording.company(case, on)
+    return "the other devices are on " + wording.nodes(on)
+
+
+def _remote_code(device: RdmaDevice | NetworkInterface) -> str:
+    return "RDMA_REMOTE" if isinstance(device, RdmaDevice) else "NIC_REMOTE"
+
+
+def _cpus(case: Case, one_node: bool) -> Iterator[Finding]:
+    allowed = case.assignment.cpus
+    if one_node and not case.homes_of(case.assignment.devices) and len(case.units(case.cpu_nodes)) > 1:
+        yield Finding("CPUS_SPAN_NODES", wording.cpus(allowed), ", ".join(wording.cpus_by_node(case)))
+    for unit in case.units(case.anchors):
+        if not case.cpus_on(unit):
+            yield Finding("CPUS_REMOTE", wording.cpus(allowed), f"{_held(case, unit)}, {_cpus_elsewhere(case)}")
+
+
+def _cpus_elsewhere(case: Case) -> str:
+    if not case.cpu_nodes:
+        return f"{wording.cpus(case.assignment.cpus)} is on any node"
+    return wording.place([wording.cpus(case.assignment.cpus)], case.cpu_nodes)
+
+
+def _held(case: Case, unit: NodeSet) -> str:
+    """What needs this unit: its accelerators, else its other devices, else the CPUs."""
+    devices = case.assignment.accelerators or case.assignment.devices
+    here = wording.devices_by_node(case, (one for one in devices if case.homes[one].node in unit))
+    return ", ".join(here) if here else wording.company(case, unit & case.cpu_nodes)
+
+
+def _memory(case: Case) -> Iterator[Finding]:
+    for unit in case.units(case.anchors):
+        needed = unit & case.anchors
+        if not case.mems_on(needed):
+            memory = wording.nodes(case.assignment.mems)
+            pieces = _held(case, unit)
+            yield Finding("MEMS_REMOTE", f"memory {memory}", f"{pieces}, allowed memory is on {memory}")
+
+
+def _too_wide(case: Case) -> Iterator[Finding]:
+    """Under --no-narrow, CPUs or memory beyond what N needs."""
+    needed = case.required
+    if not case.cpus_on(needed):
+        return
+    spare = case.assignment.cpus - case.cpus_on(needed)
+    if spare and case.homes_of(case.assignment.devices):
+        where = wording.place([wording.cpus(spare)], case.topology.nodes_of(spare))
+        yield Finding("CPUS_SPAN_NODES", wording.cpus(spare), f"{where}, only {wording.nodes(needed)} should be allowed")
+    extra = case.assignment.mems - case.mems_on(needed)
+    if extra:
+        message = f"memory of {wording.nodes(extra)} is allowed, only {wording.nodes(case.mems_on(needed))} is needed"
+        yield Finding("MEMS_SPAN_NODES", f"memory {wording.nodes(extra)}", message)
+
+
+def _pod(case: Case) -> Iterator[Finding]:
+    nodes = case.spread(case.required)
+    for process in case.assignment.pod:
+        allowed = case.topology.nodes_of(process.cpus)
+        if not allowed <= nodes:
+            subject = f"process {process.pid}"
+            who = f"process {process.pid} ({process.name}) may run on {wording.cpus(process.cpus)}"
+            message = f"{who} of {wording.nodes(allowed)}, this container belongs on {wording.nodes(nodes)}"
+            yield Finding("POD_SPANS_NODES", subject, message)

@@ -1,0 +1,64 @@
+"""How sentences name things: one place for "GPU 0 (0000:3b:00.0) and CPUs 0-15 are on node 0"."""
+
+from collections.abc import Iterable
+
+from numapin.assignment import Device
+from numapin.ids import CpuSet, NodeSet
+from numapin.verdict.case import Case, label_all
+
+MOST = 4
+"""As many things are named in a sentence; the rest are counted."""
+
+
+def enumerate_names(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, c, d and 3 more`."""
+    shown = names if len(names) <= MOST + 1 else [*names[:MOST], f"{len(names) - MOST} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def nodes(members: NodeSet) -> str:
+    """`node 0`, `nodes 0-1`, `no node`."""
+    return f"{'node' if len(members) == 1 else 'nodes'} {members}" if members else "no node"
+
+
+def cpus(members: CpuSet) -> str:
+    """`CPU 3`, `CPUs 0-15`, `no CPU`."""
+    return f"{'CPU' if len(members) == 1 else 'CPUs'} {members}" if members else "no CPU"
+
+
+def place(names: list[str], where: NodeSet) -> str:
+    """`mlx5_0 (0000:9b:00.0) is on node 1`."""
+    # "CPUs 0-15" is one name and many things.
+    plural = len(names) > 1 or names[0].startswith(("CPUs", "all"))
+    return f"{enumerate_names(names)} {'are' if plural else 'is'} on {nodes(where)}"
+
+
+def devices_by_node(case: Case, devices: Iterable[Device]) -> list[str]:
+    """One clause for each node that has some of these devices, lowest node first."""
+    grouped: dict[int, list[Device]] = {}
+    for device in devices:
+        node = case.homes[device].node
+        if node is not None:
+            grouped.setdefault(node, []).append(device)
+    return [place(label_all(members), NodeSet.of([node])) for node, members in sorted(grouped.items())]
+
+
+def cpus_by_node(case: Case) -> list[str]:
+    """One clause for each node that has some of the allowed CPUs, lowest node first; one for all where they are many."""
+    if len(case.cpu_nodes) > MOST:
+        return [place([cpus(case.assignment.cpus)], case.cpu_nodes)]
+    return [
+        place([cpus(case.assignment.cpus & node.cpus)], NodeSet.of([node.id]))
+        for node in case.topology.nodes
+        if case.assignment.cpus & node.cpus
+    ]
+
+
+def company(case: Case, on: NodeSet) -> str:
+    """The accelerators and allowed CPUs of these nodes, as the piece that the others should be beside."""
+    accelerators = [one for one in case.assignment.accelerators if case.homes[one].node in on]
+    allowed = case.assignment.cpus & case.topology.cpus_of(on)
+    names = label_all(accelerators)
+    if len(names) > MOST:
+        names = [f"{len(names)} accelerators"]
+    return place([*names, *([cpus(allowed)] if allowed else [])], on)
