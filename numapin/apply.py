@@ -2,18 +2,20 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 
 from numapin import hints
 from numapin.assignment import Assignment
 from numapin.plan import Plan, PlannedStep
 from numapin.steps import Kernel, Refused
+from numapin.values import replace
 
 Report = Callable[[PlannedStep], None]
 """Told of every step: of exec before it is done, of the others after."""
 
 
-def apply(plan: Plan, kernel: Kernel, assignment: Assignment, report: Report, before_exec: Callable[[Plan], None]) -> Plan:
+def apply(
+    plan: Plan, kernel: Kernel, assignment: Assignment, report: Report, before_exec: Callable[[Plan], None]
+) -> Plan:
     """Do the steps in order; the plan comes back only where one that is required was refused, or nothing is to exec.
 
     `before_exec` is told how the steps ended, and must flush what is to be seen before this process is another.

@@ -1,9 +1,9 @@
 """What this container was given, and what the kernel and the runtime let it do: values, filled by `sources`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from numapin.ids import CpuSet, NodeSet, PciAddress
+from numapin.values import field, value
 
 MARKER = "NUMAPIN_APPLIED"
 """The one variable that numapin adds to the server's environment."""
@@ -12,7 +12,7 @@ CAP_SYS_NICE = 23
 """Bit of CAP_SYS_NICE in the capability masks (linux/capability.h)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Accelerator:
     """A GPU (or Gaudi) that the server will see."""
 
@@ -40,7 +40,7 @@ class Accelerator:
         return tuple(str(key) for key in (self.pci, self.uuid, self.mig) if key)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RdmaDevice:
     """An RDMA device that this container can open: it has /dev/infiniband/uverbs<N>."""
 
@@ -61,7 +61,7 @@ class RdmaDevice:
         return (self.name, *([str(self.pci)] if self.pci else []))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NetworkInterface:
     """A network interface of this container, or a PCI function that a device plugin named for it."""
 
@@ -84,7 +84,7 @@ class NetworkInterface:
 Device = Accelerator | RdmaDevice | NetworkInterface
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Interrupt:
     """One interrupt of a device, as /proc/irq/<irq>/ shows it."""
 
@@ -98,7 +98,7 @@ class Interrupt:
     """The kernel manages it itself (IRQD_AFFINITY_MANAGED): its affinity file is read-only from 6.12 on."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Permissions:
     """What the kernel and the runtime let this process do (/proc/self/{status,limits,uid_map}, mountinfo)."""
 
@@ -125,7 +125,7 @@ class Permissions:
         return bool(self.cap_bounding >> CAP_SYS_NICE & 1)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Realtime:
     """What decides whether SCHED_FIFO is possible and safe here."""
 
@@ -137,7 +137,7 @@ class Realtime:
     """Major and minor version."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Container:
     """The container around this process: limits, runtime, neighbours. None stands for "nobody says"."""
 
@@ -166,7 +166,7 @@ class Container:
     """The marker that an earlier numapin in this chain left in the environment."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PodProcess:
     """Another process that a shared PID namespace shows."""
 
@@ -175,7 +175,7 @@ class PodProcess:
     cpus: CpuSet
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """Something that a reader saw on the way and that the report should say."""
 
@@ -186,7 +186,7 @@ class Note:
     """It is only ever a warning, whatever the options say."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Assignment:
     """What this container was given."""
 

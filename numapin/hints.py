@@ -1,13 +1,11 @@
 """What to do about it: pure tables from a reason, or from a refused step, to a sentence."""
 
 import errno
-from dataclasses import dataclass
 
 from numapin.assignment import Container, Permissions, Realtime
+from numapin.values import value
 
-_ANEW = (
-    "A container restart gets the same CPUs and devices: delete the pod, so that the kubelet places it anew. "
-)
+_ANEW = "A container restart gets the same CPUs and devices: delete the pod, so that the kubelet places it anew. "
 
 _IN_POD = {
     "CPUS_REMOTE": "The kubelet aligns CPUs with devices only for Guaranteed pods with whole CPUs, under "
@@ -55,7 +53,7 @@ _ANYWHERE = {
     "mmap fails.",
     "QUOTA_EXCEEDS_CPUS": "Lower the CPU limit to the CPUs of one node, or spread the server with --policy restricted.",
     "CORES_SHARED": "Under the kubelet, cpuManagerPolicyOptions full-pcpus-only gives whole cores.",
-    "NOT_GUARANTEED": "Give every container of the pod, injected sidecars too, equal requests and limits and whole CPUs.",
+    "NOT_GUARANTEED": "Give all containers of the pod, injected sidecars too, whole CPUs, and requests equal to limits.",
     "AFFINITY_NARROWER": "numapin widens it. Look who starts the container with a mask (an old runc inherits "
     "containerd's CPUAffinity, a taskset or numactl in front).",
     "OTHER_BINDER": "Unset it, or let it agree with the plan: the later binder wins.",
@@ -66,7 +64,7 @@ _ANYWHERE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Setting:
     """What a reason's hint depends on, beside the reason itself."""
 
@@ -93,7 +91,9 @@ def for_rt(permissions: Permissions, realtime: Realtime) -> str:
             "even root is refused until the host grants one."
         )
     if permissions.user_namespace:
-        return "CAP_SYS_NICE of a user namespace does not count for SCHED_FIFO: raise RLIMIT_RTPRIO (--ulimit rtprio=N)."
+        return (
+            "CAP_SYS_NICE of a user namespace does not count for SCHED_FIFO: raise RLIMIT_RTPRIO (--ulimit rtprio=N)."
+        )
     if permissions.may_have_sys_nice and not permissions.has_sys_nice:
         return (
             "CAP_SYS_NICE is in the bounding set only, as always for a user that is not root: "
@@ -102,7 +102,7 @@ def for_rt(permissions: Permissions, realtime: Realtime) -> str:
     return "Add the capability SYS_NICE (and run as root), or raise RLIMIT_RTPRIO (--ulimit rtprio=N)."
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """A step that the kernel or the runtime refused."""
 
@@ -118,37 +118,61 @@ def for_refusal(refusal: Refusal, permissions: Permissions, container: Container
     """Why a step was refused and what to do, from the errno and what is known of this container."""
     if refusal.code is None:
         return f"The kernel kept only {refusal.got}: the cpuset changed meanwhile, or grants less than it shows."
-    match refusal.kind, refusal.code:
-        case "mempolicy", errno.EEXIST:
-            return (
-                f"Somebody in front of numapin (numactl, or the runtime's linux.memoryPolicy) already chose "
-                f"{refusal.got}. Take that away, or go on with it by --memory off."
-            )
-        case "mempolicy", errno.EPERM:
-            return _memory_denied(permissions)
-        case "mempolicy", errno.ENOSYS if container.sandbox:
-            return f"{container.sandbox} has no memory policy. Use --memory off."
-        case "mempolicy", errno.ENOSYS:
-            return "The kernel is built without NUMA, or the runtime's seccomp profile hides the call. Use --memory off."
-        case "mempolicy", errno.EINVAL:
-            return "None of these nodes is in this container's cpuset.mems any more, or a node has no memory."
-        case "affinity", errno.EINVAL:
-            return "None of these CPUs is in this container's cpuset any more."
-        case "affinity", errno.EPERM:
-            return "The runtime's seccomp profile denies sched_setaffinity. Use --cpu off to start without it."
-        case "scheduler", errno.EPERM:
-            return for_rt(permissions, realtime)
-        case "scheduler", errno.EINVAL if container.sandbox:
-            return f"{container.sandbox} has no real-time scheduling."
-        case "scheduler", errno.EDEADLK:
-            return _ANYWHERE["RT_UNSAFE"]
-        case "irq", code:
-            return _interrupt_denied(code, permissions)
+    match refusal.kind:
+        case "affinity":
+            return _affinity_denied(refusal.code)
+        case "mempolicy":
+            return _memory_denied(refusal, permissions, container)
+        case "scheduler":
+            return _scheduling_denied(refusal.code, permissions, container, realtime)
+        case "irq":
+            return _interrupt_denied(refusal.code, permissions)
         case _:
             return ""
 
 
-def _memory_denied(permissions: Permissions) -> str:
+def _affinity_denied(code: int) -> str:
+    match code:
+        case errno.EINVAL:
+            return "None of these CPUs is in this container's cpuset any more."
+        case errno.EPERM | errno.ENOSYS:
+            return "The runtime's seccomp profile denies sched_setaffinity. Use --cpu off to start without it."
+        case _:
+            return ""
+
+
+def _memory_denied(refusal: Refusal, permissions: Permissions, container: Container) -> str:
+    match refusal.code:
+        case errno.EEXIST:
+            return (
+                "Somebody in front of numapin (numactl, or the runtime's linux.memoryPolicy) already chose "
+                f"{refusal.got}. Take that away, or go on with it by --memory off."
+            )
+        case errno.EPERM:
+            return _seccomp_denied(permissions)
+        case errno.ENOSYS if container.sandbox:
+            return f"{container.sandbox} has no memory policy. Use --memory off."
+        case errno.ENOSYS if refusal.got:
+            return f"{refusal.got}. Use --memory off to start without it."
+        case errno.ENOSYS:
+            return "The kernel is built without NUMA, or a seccomp profile hides the call. Use --memory off."
+        case errno.EINVAL:
+            return "None of these nodes is in this container's cpuset.mems any more, or a node has no memory."
+        case _:
+            return ""
+
+
+def _scheduling_denied(code: int, permissions: Permissions, container: Container, realtime: Realtime) -> str:
+    match code:
+        case errno.EPERM:
+            return for_rt(permissions, realtime)
+        case errno.EINVAL if container.sandbox:
+            return f"{container.sandbox} has no real-time scheduling."
+        case _:
+            return ""
+
+
+def _seccomp_denied(permissions: Permissions) -> str:
     # The kernel itself never answers EPERM here: only a seccomp filter does.
     if permissions.may_have_sys_nice:
         return (

@@ -1,14 +1,14 @@
 """The home of a device: the chain of questions whose first answer wins."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from numapin.assignment import Accelerator, Assignment, Device
 from numapin.ids import CpuSet, PciAddress
 from numapin.topology import Topology
+from numapin.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Home:
     """A node, or None where nobody can say, and who said it."""
 
@@ -20,7 +20,7 @@ class Home:
 UNKNOWN = Home(None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Locator:
     """Answers where devices are, from one topology, the operator's overrides and an NCCL topology file."""
 

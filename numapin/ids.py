@@ -4,28 +4,33 @@ Text is the kernel's own: the list format of cpulist files (`0-3,8`), the hexade
 cpumap files (`00000000,0000ffff`), and PCI addresses as sysfs names them (`0000:3b:00.0`).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING
+
+from numapin.values import value
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MAX_ID = 65_535
 """The largest CPU or node id that is believed. The kernel's own limits are 8191 CPUs and 1023 nodes."""
 
-_Set = TypeVar("_Set", bound="IdSet")
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _HEX_WORDS = re.compile(r"(?:0x)?[0-9a-f]{1,8}(?:,[0-9a-f]{1,8})*", re.ASCII | re.IGNORECASE)
 _PCI = re.compile(r"([0-9a-f]{1,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class IdSet:
     """An immutable set of small ids; bit i of `mask` stands for id i."""
 
     mask: int = 0
 
     @classmethod
-    def of(cls: type[_Set], ids: Iterable[int]) -> _Set:
+    def of(cls, ids: Iterable[int]) -> Self:
         """The set of the given ids."""
         mask = 0
         for member in ids:
@@ -33,7 +38,7 @@ class IdSet:
         return cls(mask)
 
     @classmethod
-    def parse(cls: type[_Set], text: str) -> _Set:
+    def parse(cls, text: str) -> Self:
         """Read the kernel's list format, `0-3,8`; empty text is the empty set (`bitmap_parselist`, lib/bitmap-str.c).
 
         Raises ValueError, naming the text, where it is anything else or an id is above `MAX_ID`.
@@ -55,7 +60,7 @@ class IdSet:
         return cls(mask)
 
     @classmethod
-    def parse_mask(cls: type[_Set], text: str) -> _Set:
+    def parse_mask(cls, text: str) -> Self:
         """Read the kernel's mask format, words of 32 bits, highest first: `00000000,0000ffff`.
 
         Raises ValueError, naming the text, where it is anything else.
@@ -105,22 +110,22 @@ class IdSet:
     def __bool__(self) -> bool:
         return self.mask != 0
 
-    def __contains__(self, member: int) -> bool:
-        return bool(self.mask >> member & 1)
+    def __contains__(self, member: int | None) -> bool:
+        return member is not None and bool(self.mask >> member & 1)
 
-    def __and__(self: _Set, other: _Set) -> _Set:
+    def __and__(self, other: Self) -> Self:
         return type(self)(self.mask & other.mask)
 
-    def __or__(self: _Set, other: _Set) -> _Set:
+    def __or__(self, other: Self) -> Self:
         return type(self)(self.mask | other.mask)
 
-    def __sub__(self: _Set, other: _Set) -> _Set:
+    def __sub__(self, other: Self) -> Self:
         return type(self)(self.mask & ~other.mask)
 
-    def __le__(self: _Set, other: _Set) -> bool:
+    def __le__(self, other: Self) -> bool:
         return not self.mask & ~other.mask
 
-    def __lt__(self: _Set, other: _Set) -> bool:
+    def __lt__(self, other: Self) -> bool:
         return self <= other and self.mask != other.mask
 
 
@@ -136,7 +141,7 @@ class NodeSet(IdSet):
     __slots__ = ()
 
 
-@dataclass(frozen=True, order=True, slots=True)
+@value
 class PciAddress:
     """A PCI function. Domains may have more than four digits (Azure, VMD), as sysfs prints them (`%04x`)."""
 
@@ -146,13 +151,21 @@ class PciAddress:
     function: int
 
     @classmethod
-    def parse(cls, text: str) -> "PciAddress":
+    def parse(cls, text: str) -> PciAddress:
         """Read `0000:3b:00.0`, also as NVML (`00000000:3B:00.0`) and NCCL write it; raises ValueError otherwise."""
         found = _PCI.fullmatch(text.strip())
         if not found:
             raise ValueError(f"{shorten(text)} is not a PCI address like 0000:3b:00.0")
         domain, bus, device, function = (int(group, 16) for group in found.groups())
         return cls(domain, bus, device, function)
+
+    def __lt__(self, other: PciAddress) -> bool:
+        return self.key < other.key
+
+    @property
+    def key(self) -> tuple[int, int, int, int]:
+        """What addresses are ordered by."""
+        return (self.domain, self.bus, self.device, self.function)
 
     def __str__(self) -> str:
         return f"{self.domain:04x}:{self.bus:02x}:{self.device:02x}.{self.function}"

@@ -1,6 +1,7 @@
 """The one door to effects: system calls, writes to /proc/irq, and exec. Nothing else in numapin changes anything."""
 
 import errno
+import importlib
 import os
 import signal
 from typing import Any, Final
@@ -10,7 +11,7 @@ from numapin.ids import CpuSet, NodeSet
 from numapin.steps import MODE_MASK, MemoryPolicy, Scheduling
 
 NODE_BITS: Final = 1024
-"""Nodes that a mask holds: CONFIG_NODES_SHIFT is at most 10, and get_mempolicy refuses masks shorter than nr_node_ids."""
+"""Nodes that a mask holds (CONFIG_NODES_SHIFT is at most 10): get_mempolicy refuses masks shorter than nr_node_ids."""
 WORD: Final = 64
 
 SCHED_OTHER: Final = 0
@@ -50,7 +51,7 @@ class LinuxKernel:
         _check(native.lib.numapin_set_mempolicy(policy.mode | policy.flags, words, NODE_BITS))
 
     def allowed_memory(self) -> NodeSet:
-        """Mems_allowed_list of /proc/thread-self/status: the cpuset's nodes, told also where seccomp denies the calls."""
+        """Mems_allowed_list of /proc/thread-self/status: told also where seccomp denies get_mempolicy."""
         for line in _read("/proc/thread-self/status").splitlines():
             if line.startswith("Mems_allowed_list:"):
                 return NodeSet.parse(line.partition(":")[2])
@@ -75,7 +76,7 @@ class LinuxKernel:
         return CpuSet.parse(_read(f"/proc/irq/{irq}/smp_affinity_list"))
 
     def set_interrupt_affinity(self, irq: int, cpus: CpuSet) -> None:
-        """One write(2) of the list: the mask file's width would depend on the machine. Errors show in write or close."""
+        """One write(2) of the list: a mask's width would depend on the machine. Errors show in write or close."""
         descriptor = os.open(f"/proc/irq/{irq}/smp_affinity_list", os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(descriptor, str(cpus).encode())
@@ -114,10 +115,9 @@ def initial_environment() -> dict[bytes, bytes]:
 def _native() -> Any:
     """The C module, loaded by the first step that needs it: `check` and `plan` work without libnuma."""
     try:
-        from numapin import _native  # noqa: PLC0415
+        return importlib.import_module("numapin._native")
     except ImportError as error:
         raise OSError(errno.ENOSYS, f"the native module cannot be loaded: {error}") from None
-    return _native
 
 
 def _check(result: int) -> None:

@@ -9,16 +9,19 @@ Level = Literal["info", "warning", "error"]
 class Log(Protocol):
     """Says one thing: a line for a person, or its fields for a program."""
 
-    def __call__(self, level: Level, line: str, **fields: Any) -> None: ...
+    def __call__(self, level: Level, line: str, /, **fields: Any) -> None: ...
 
 
-def open_log(form: Literal["text", "json"]) -> Log:
+def open_log(form: str) -> Log:
     """The log in the form that `--log-format` names."""
     return _json_log() if form == "json" else _say
 
 
-def _say(level: Level, line: str, **fields: Any) -> None:  # noqa: ARG001 -- a line says it all to a person
-    print(f"numapin: {line}", file=sys.stderr, flush=True)
+def _say(_: Level, line: str, /, **fields: Any) -> None:
+    """A line says it all to a person, but for the hint."""
+    hint = fields.get("hint")
+    sys.stderr.write(f"numapin: {line}\n" + (f"numapin:   hint: {hint}\n" if hint else ""))
+    sys.stderr.flush()
 
 
 def _json_log() -> Log:
@@ -33,7 +36,7 @@ def _json_log() -> Log:
         ],
     ).bind(logger="numapin")
 
-    def log(level: Level, line: str, **fields: Any) -> None:
+    def log(level: Level, line: str, /, **fields: Any) -> None:
         getattr(logger, level)(line, **fields)
         sys.stderr.flush()
 

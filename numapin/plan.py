@@ -1,7 +1,6 @@
 """The plan: the ordered steps that bring this process to where the verdict wants it. A value; nothing is done here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from numapin import hints
@@ -10,13 +9,14 @@ from numapin.ids import CpuSet
 from numapin.settings import Mode, Settings
 from numapin.steps import Execute, PinInterrupt, SetAffinity, SetMemoryPolicy, SetScheduling, Step
 from numapin.topology import Topology
+from numapin.values import value
 from numapin.verdict import Verdict
 from numapin.verdict.realtime import unsafe
 
 Outcome = Literal["planned", "done", "already", "refused", "skipped"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PlannedStep:
     """A step, how much it matters, and what came of it."""
 
@@ -32,14 +32,14 @@ class PlannedStep:
         return str(self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     """The steps in their order: what dies with the process first, what outlives it last, then exec."""
 
     steps: tuple[PlannedStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Command:
     """The server's command, found and executable."""
 
@@ -62,9 +62,7 @@ def marker(verdict: Verdict) -> str:
     return f"v1 policy={verdict.policy} nodes={verdict.nodes} cpus={verdict.cpus} mems={verdict.mems}"
 
 
-def _binding(
-    topology: Topology, assignment: Assignment, settings: Settings, verdict: Verdict
-) -> Iterator[PlannedStep]:
+def _binding(topology: Topology, assignment: Assignment, settings: Settings, verdict: Verdict) -> Iterator[PlannedStep]:
     yield _planned(SetAffinity(verdict.cpus), settings.cpu, "--cpu off")
     if verdict.mems:
         ours = assignment.container.applied is not None

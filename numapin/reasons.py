@@ -1,13 +1,14 @@
 """The reason codes: the one table of what each means and what it does to the verdict."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from numapin.values import value
 
 Weight = Literal["misaligned", "unknown", "notice"]
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reason:
     """Why a verdict is what it is, or what the operator should know beside it."""
 

@@ -1,10 +1,10 @@
 """What the operator asked for: the options as a value, and their closed lists of words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from numapin.ids import CpuSet, NodeSet
+from numapin.values import field, value
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 Mode = Literal["require", "try", "off"]
@@ -13,7 +13,7 @@ AUTO = ("auto",)
 """The value of a device option that leaves the choice to numapin."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     """One field for each option of `run`, `check` and `plan`; the option table (cli.options) documents them."""
 

@@ -6,10 +6,10 @@ that they are handed; a plan is made without one.
 
 import errno
 import shlex
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from numapin.ids import CpuSet, NodeSet
+from numapin.values import value
 
 Done = Literal["done", "already"]
 
@@ -25,7 +25,7 @@ MODE_MASK = 0x1FFF
 """The mode without its flags (bits 13 to 15)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MemoryPolicy:
     """The memory policy of a thread, as get_mempolicy(2) tells it."""
 
@@ -38,7 +38,7 @@ class MemoryPolicy:
         return f"{MODES.get(self.mode, self.mode)} nodes={self.nodes}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Scheduling:
     """The scheduling of a thread, as sched_getattr(2) tells it."""
 
@@ -81,7 +81,7 @@ def compare(asked: object, got: object) -> None:
         raise Refused(None, str(got) or "nothing")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetAffinity:
     """Allow this thread, and all that it becomes or starts, only these CPUs: sched_setaffinity(2)."""
 
@@ -106,7 +106,7 @@ class SetAffinity:
         return "done"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetMemoryPolicy:
     """Let this thread, and all that it becomes or starts, allocate memory from these nodes: set_mempolicy(2)."""
 
@@ -152,7 +152,7 @@ class SetMemoryPolicy:
         return not self.ours and present.mode in modes and present.nodes == self.nodes
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetScheduling:
     """Put the main thread, and nothing that it starts, under SCHED_FIFO: sched_setattr(2)."""
 
@@ -176,7 +176,7 @@ class SetScheduling:
         return "done"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PinInterrupt:
     """Let an interrupt come only to these CPUs: /proc/irq/<irq>/smp_affinity_list (Documentation/core-api/irq)."""
 
@@ -197,7 +197,7 @@ class PinInterrupt:
         return "done"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Execute:
     """Become the server: execve(2). There is no coming back from this step."""
 

@@ -1,12 +1,12 @@
 """The machine as a value: nodes, CPUs, distances, PCI devices; and the questions that need no device's home."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from numapin.ids import CpuSet, NodeSet, PciAddress
+from numapin.values import field, value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Node:
     """One NUMA node as /sys/devices/system/node/node<id>/ shows it."""
 
@@ -32,7 +32,7 @@ class Node:
         return self.memory_bytes != 0 and not self.gpu_memory
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PciDevice:
     """One PCI function as /sys/bus/pci/devices/<address>/ shows it. None stands for a file that is not there."""
 
@@ -48,7 +48,7 @@ class PciDevice:
     is_virtual_function: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Topology:
     """A machine."""
 

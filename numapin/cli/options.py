@@ -1,225 +1,227 @@
-"""The option table: every option of run, check, plan and show, once. Each is also a variable NUMAPIN_<OPTION>."""
+"""The option table: every option of run, check, plan and show, once, as data without click.
 
-from collections.abc import Callable
+Each option is also a variable, NUMAPIN_<OPTION>, so that a pod spec can set it without touching argv. The entrypoint's
+own form, `run -- COMMAND`, takes all from the environment, and importing click would be a third of its time.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import click
-from click.core import ParameterSource
 
 from numapin.errors import UsageError
 from numapin.ids import CpuSet, NodeSet
-from numapin.settings import Settings
+from numapin.settings import AUTO, Settings
+from numapin.values import value
 
-MODES = ("require", "try", "off")
+PREFIX = "NUMAPIN_"
 MOST_PRIORITY = 49
 """Above it a thread would go before the kernel's own interrupt threads, which run at SCHED_FIFO 50."""
 
-Function = Callable[..., Any]
+Parse = Callable[[str], Any]
+"""Makes the value of an option's text; raises ValueError with what is wrong."""
 
 
-class CpuList(click.ParamType):
-    """A CPU list such as `0-15,32`."""
+@value
+class Option:
+    """One option, in all the forms in which it can be given."""
 
-    name = "LIST"
+    name: str
+    form: str
+    """What its value looks like, for --help; empty for a flag."""
+    parse: Parse
+    default: Any
+    help: str
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> CpuSet:
-        """Parse it, or say what is wrong."""
-        return value if isinstance(value, CpuSet) else _parsed(self, CpuSet, value, param, ctx)
+    @property
+    def field(self) -> str:
+        """Its name as an identifier."""
+        return self.name.replace("-", "_")
 
-
-class NodeList(click.ParamType):
-    """A list of nodes such as `0-1`."""
-
-    name = "LIST"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NodeSet:
-        """Parse it, or say what is wrong."""
-        return value if isinstance(value, NodeSet) else _parsed(self, NodeSet, value, param, ctx)
-
-
-def _parsed(kind: click.ParamType, sets: Any, value: str, param: Any, ctx: Any) -> Any:
-    try:
-        parsed = sets.parse(value)
-    except ValueError as error:
-        kind.fail(str(error), param, ctx)
-    if not parsed:
-        kind.fail("an empty list allows nothing", param, ctx)
-    return parsed
+    @property
+    def variable(self) -> str:
+        """Its twin in the environment."""
+        return PREFIX + self.field.upper()
 
 
-class IrqCpus(click.ParamType):
+def choice(form: str) -> Parse:
+    """One of the words that stand with bars between them."""
+
+    def parse(text: str) -> str:
+        if text not in form.split("|"):
+            raise ValueError(f"{text!r} is none of {form.replace('|', ', ')}")
+        return text
+
+    return parse
+
+
+def switch(text: str) -> bool:
+    """A flag's value in the environment."""
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"{text!r} is neither 1 nor 0")
+
+
+def whole_number(least: int, most: int) -> Parse:
+    """A decimal number within bounds."""
+
+    def parse(text: str) -> int:
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+        if not least <= number <= most:
+            raise ValueError(f"{text!r} is no number from {least} to {most}")
+        return number
+
+    return parse
+
+
+def cpu_list(text: str) -> CpuSet:
+    """A CPU list such as `0-15,32`; not an empty one, which would allow nothing."""
+    cpus = CpuSet.parse(text)
+    if not cpus:
+        raise ValueError("an empty list allows no CPU")
+    return cpus
+
+
+def node_list(text: str) -> NodeSet:
+    """A list of nodes such as `0-1`; not an empty one."""
+    nodes = NodeSet.parse(text)
+    if not nodes:
+        raise ValueError("an empty list allows no memory")
+    return nodes
+
+
+def irq_cpus(text: str) -> str | CpuSet:
     """`container`, `local`, or a CPU list."""
-
-    name = "container|local|LIST"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word, or the parsed list."""
-        return value if value in ("container", "local") else CpuList().convert(value, param, ctx)
+    return text if text in ("container", "local") else cpu_list(text)
 
 
-class Devices(click.ParamType):
-    """`auto`, `none`, or names with commas between them."""
-
-    name = "auto|none|LIST"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The names, in the order given."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip() for name in value.split(",") if name.strip())
-        if not names:
-            self.fail("an empty list names no device: none takes them all out of the judgement", param, ctx)
-        return names
+def devices(text: str) -> tuple[str, ...]:
+    """`auto`, `none`, or names with commas between them, in their order."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError("an empty list names no device: none takes them all out of the judgement")
+    return names
 
 
-class Homes(click.ParamType):
+def homes(text: str) -> dict[str, int]:
     """`DEVICE=NODE`, several with commas between them."""
-
-    name = "DEVICE=NODE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, int]:
-        """Node by device."""
-        homes: dict[str, int] = {}
-        for entry in value.split(","):
-            device, equals, node = entry.strip().rpartition("=")
-            if not equals or not device or not (node.isascii() and node.isdecimal()):
-                self.fail(f"{entry!r} is not DEVICE=NODE", param, ctx)
-            homes[device] = int(node)
-        return homes
+    found: dict[str, int] = {}
+    for entry in text.split(","):
+        device, equals, node = entry.strip().rpartition("=")
+        if not equals or not device or not (node.isascii() and node.isdecimal() and len(node) < 6):
+            raise ValueError(f"{entry.strip()!r} is not DEVICE=NODE")
+        found[device] = int(node)
+    return found
 
 
-def _option(*names: str, **attributes: Any) -> Callable[[Function], Function]:
-    variable = "NUMAPIN_" + names[0].partition("/")[0].strip("-").replace("-", "_").upper()
-    return click.option(*names, envvar=variable, show_envvar=False, **attributes)
-
-
-def _choice(*words: str) -> click.Choice[str]:
-    return click.Choice(words)
-
-
-DEVICES = (
-    _option("--gpus", type=Devices(), default="auto", help="Accelerators: index, UUID or unique prefix, PCI address."),
-    _option("--rdma", type=Devices(), default="auto", help="RDMA devices: mlx5_0, or PCI address."),
-    _option("--nics", type=Devices(), default="auto", help="Network interfaces: eth0, or PCI address."),
-    _option("--home", type=Homes(), multiple=True, help="Node of a device, where you know better than the firmware."),
-    _option("--cpus", type=CpuList(), help="What if: judge as if the container had these CPUs."),
-    _option("--mems", type=NodeList(), help="What if: judge as if the container had memory of these nodes."),
-)
-"""Options that say what this container has."""
+POLICIES = "none|best-effort|restricted|single-numa-node"
+MODES = "require|try|off"
+REFUSED = "refused: stop / warn and go on / do not attempt it."
+MANY = 1_000_000
 
 JUDGING = (
-    _option(
-        "--policy",
-        type=_choice("none", "best-effort", "restricted", "single-numa-node"),
-        default="single-numa-node",
-        show_default=True,
-        help="What must share a node, in the kubelet's words.",
+    Option("policy", POLICIES, choice(POLICIES), "single-numa-node", "What must share a node, in the kubelet's words."),
+    Option(
+        "scope",
+        "container|pod",
+        choice("container|pod"),
+        "container",
+        "pod: every process of a shared process namespace must be allowed on the same nodes.",
     ),
-    _option(
-        "--scope",
-        type=_choice("container", "pod"),
-        default="container",
-        show_default=True,
-        help="pod: every process of a shared process namespace must be allowed on the same nodes.",
-    ),
-    _option(
-        "--align",
-        type=_choice("numa", "socket"),
-        default="numa",
-        show_default=True,
-        help="socket: the nodes of one package count as one.",
-    ),
-    _option(
-        "--unknown",
-        type=_choice("fail", "warn"),
-        default="fail",
-        show_default=True,
-        help="A device or machine whose node nobody can say.",
-    ),
-    _option("--expect-gpus", type=click.IntRange(0), metavar="N", help="As many GPUs must be visible."),
-    _option("--expect-rdma", type=click.IntRange(0), metavar="N", help="As many RDMA devices must be visible."),
-    _option(
-        "--narrow/--no-narrow",
-        default=True,
-        show_default=True,
-        help="More CPUs or memory nodes than needed: bind to those needed / call it misaligned.",
-    ),
+    Option("align", "numa|socket", choice("numa|socket"), "numa", "socket: the nodes of one package count as one."),
+    Option("unknown", "fail|warn", choice("fail|warn"), "fail", "A device or machine whose node nobody can say."),
+    Option("expect-gpus", "N", whole_number(0, MANY), None, "As many accelerators must be visible."),
+    Option("expect-rdma", "N", whole_number(0, MANY), None, "As many RDMA devices must be visible."),
+    Option("narrow", "", switch, True, "More CPUs or memory nodes than needed: bind to those needed / misaligned."),
 )
 """Options that say what is judged."""
 
+ASSIGNED = (
+    Option("gpus", "auto|none|LIST", devices, AUTO, "Accelerators: index, UUID or unique prefix, PCI address."),
+    Option("rdma", "auto|none|LIST", devices, AUTO, "RDMA devices: mlx5_0, or PCI address."),
+    Option("nics", "auto|none|LIST", devices, AUTO, "Network interfaces: eth0, or PCI address."),
+    Option(
+        "home", "DEVICE=NODE", homes, None, "A device's node, where you know better than the firmware (repeatable)."
+    ),
+    Option("cpus", "LIST", cpu_list, None, "What if: judge as if the container had these CPUs."),
+    Option("mems", "LIST", node_list, None, "What if: judge as if the container had the memory of these nodes."),
+)
+"""Options that say what this container has."""
+
 BINDING = (
-    _option("--cpu", type=_choice(*MODES), default="require", show_default=True, help="CPU affinity refused: stop, warn, or do not try."),
-    _option("--memory", type=_choice(*MODES), default="require", show_default=True, help="Memory policy refused: stop, warn, or do not try."),
-    _option("--irq", type=_choice(*MODES), default="try", show_default=True, help="Interrupt affinity refused: stop, warn, or do not try."),
-    _option("--rt", type=_choice(*MODES), default="try", show_default=True, help="Real-time scheduling refused: stop, warn, or do not try."),
-    _option(
-        "--memory-policy",
-        type=_choice("bind", "preferred"),
-        default="bind",
-        show_default=True,
-        help="bind: only these nodes, at the price of an out-of-memory kill; preferred: others when they are full.",
+    Option("cpu", MODES, choice(MODES), "require", f"CPU affinity {REFUSED}"),
+    Option("memory", MODES, choice(MODES), "require", f"Memory policy {REFUSED}"),
+    Option("irq", MODES, choice(MODES), "try", f"Interrupt affinity {REFUSED}"),
+    Option("rt", MODES, choice(MODES), "try", f"Real-time scheduling {REFUSED}"),
+    Option(
+        "memory-policy",
+        "bind|preferred",
+        choice("bind|preferred"),
+        "bind",
+        "bind: only these nodes, at the price of an out-of-memory kill; preferred: others when they are full.",
     ),
-    _option(
-        "--irq-cpus",
-        type=IrqCpus(),
-        default="container",
-        show_default=True,
-        help="Where the NICs' interrupts go: the container's CPUs on their node, all CPUs of the node, or these.",
+    Option(
+        "irq-cpus",
+        "container|local|LIST",
+        irq_cpus,
+        "container",
+        "Where the NICs' interrupts go: the container's CPUs on their node, all CPUs of the node, or these.",
     ),
-    _option(
-        "--rt-main",
-        type=click.IntRange(1, MOST_PRIORITY),
-        metavar="PRIO",
-        help=f"SCHED_FIFO for the server's main thread, 1 to {MOST_PRIORITY}; 1 is enough.",
+    Option(
+        "rt-main",
+        "PRIO",
+        whole_number(1, MOST_PRIORITY),
+        None,
+        f"SCHED_FIFO for the server's main thread, 1 to {MOST_PRIORITY}; 1 is enough.",
     ),
-    _option("--rt-unsafe", is_flag=True, help="SCHED_FIFO even where it can hang the server or the host."),
+    Option("rt-unsafe", "", switch, False, "SCHED_FIFO even where it can hang the server or the host."),
 )
 """Options that say what is bound, and how much each step matters."""
 
 READING = (
-    _option("--root", default="/", metavar="DIR|TAR", show_default=True, help="Read this captured machine."),
-    _option("--format", "form", type=_choice("text", "json"), default="text", show_default=True, help="Form of the report."),
+    Option("root", "DIR|TAR", str, "/", "Read this captured machine."),
+    Option("format", "text|json", choice("text|json"), "text", "Form of the report."),
 )
 """Options about where to read and how to report."""
 
 SPEAKING = (
-    _option(
-        "--log-format",
-        type=_choice("text", "json"),
-        default="text",
-        show_default=True,
-        help="Form of what is said on stderr.",
-    ),
-    _option(
-        "--termination-log",
-        default="/dev/termination-log",
-        metavar="PATH",
-        show_default=True,
-        help="Where Kubernetes looks for the cause of a failure, if it exists.",
-    ),
+    Option("log-format", "text|json", choice("text|json"), "text", "Form of what is said on stderr."),
+    Option("termination-log", "PATH", str, "/dev/termination-log", "Where Kubernetes looks for a failure's cause."),
 )
 """Options about where else to speak."""
 
-
-def with_options(*groups: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
-    """A decorator that adds groups of options to a command, in their order."""
-
-    def decorate(function: Function) -> Function:
-        for option in reversed([option for group in groups for option in group]):
-            function = option(function)
-        return function
-
-    return decorate
+EVERY = (*JUDGING, *ASSIGNED, *BINDING, *READING, *SPEAKING)
+FIELDS = frozenset(Settings.__annotations__)
 
 
-def settings_of(ctx: click.Context) -> Settings:
-    """The settings that a command line and the environment come to."""
-    fields = {name: value for name, value in ctx.params.items() if name in Settings.__dataclass_fields__}
-    homes: dict[str, int] = {}
-    for entry in fields.pop("home", ()):
-        homes.update(entry)
-    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-    explicit = frozenset(name for name in ctx.params if ctx.get_parameter_source(name) in given)
-    if fields.get("rt_unsafe") and fields.get("rt_main") is None:
+@value
+class Asked:
+    """What a command line and the environment come to."""
+
+    settings: Settings
+    root: str
+    format: str
+    log_format: str
+    termination_log: str
+
+
+def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:
+    """The value of every option: as given on the command line, else as the environment says, else its default.
+
+    Raises UsageError where the environment says what cannot be.
+    """
+    values = dict(given)
+    for option in EVERY:
+        text = environment.get(option.variable, "")
+        if option.field not in values and text:
+            try:
+                values[option.field] = option.parse(text)
+            except ValueError as error:
+                raise UsageError(f"{option.variable}={text}: {error}") from None
+    explicit = frozenset(values)
+    values = {option.field: values.get(option.field, option.default) for option in EVERY}
+    fields = {name: chosen for name, chosen in values.items() if name in FIELDS}
+    settings = Settings(**{**fields, "home": fields["home"] or {}}, explicit=explicit)
+    if settings.rt_unsafe and settings.rt_main is None:
         raise UsageError("--rt-unsafe forces --rt-main, which is not given")
-    return Settings(**fields, home=homes, explicit=explicit)
+    return Asked(settings, *(values[name] for name in ("root", "format", "log_format", "termination_log")))

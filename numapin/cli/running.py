@@ -5,46 +5,43 @@ import sys
 
 from numapin.apply import apply, describe_refusal, refusals
 from numapin.cli import session
+from numapin.cli.options import Asked
 from numapin.command import find_command, refused_exec
 from numapin.errors import Exit, UsageError
 from numapin.kernel import LinuxKernel
-from numapin.log import Log
+from numapin.log import Log, open_log
 from numapin.plan import Plan, PlannedStep, make_plan
-from numapin.render import report, text
-from numapin.settings import Settings
+from numapin.render import text
 from numapin.sources.root import open_root
 
 
-def run_command(
-    root: str, form: str, log: Log, command: tuple[str, ...], settings: Settings, termination_log: str
-) -> int:
+def run_command(asked: Asked, command: tuple[str, ...]) -> int:
     """Become the command, bound as the verdict says; the exit status where that must not or cannot be."""
     if not command:
         raise UsageError("run needs a COMMAND to become", "numapin check judges without one")
-    place = open_root(root)
-    if not place.is_live:
-        raise UsageError(f"run cannot bind to the captured machine {root}", "numapin plan shows what it would do there")
+    root = open_root(asked.root)
+    if not root.is_live:
+        raise UsageError(f"run cannot bind to the captured machine {asked.root}", "numapin plan shows its steps there")
     found = find_command(command, os.environ.get("PATH"))
-    judged = session.read_and_judge(place, settings)
-    steps = make_plan(judged.topology, judged.assignment, settings, judged.verdict, found)
+    log = open_log(asked.log_format)
+    judged = session.read_and_judge(root, asked.settings)
+    steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, found)
     _say_verdict(log, judged)
 
     def show(result: Plan) -> None:
-        if form == "json":
-            session.print_json(report.report(judged.assignment, judged.verdict, result))
+        if asked.format == "json":
+            session.print_report("json", judged, result, with_steps=True)
         sys.stdout.flush()
         sys.stderr.flush()
 
     refused = refusals(steps)
-    if judged.exit or refused:
-        show(steps)
-        return _stop(log, judged, refused, termination_log)
-    outcome = apply(steps, LinuxKernel(), judged.assignment, lambda step: _say_step(log, step), show)
-    refused = refusals(outcome)
-    if refused and refused[-1].step.kind == "exec":
-        raise refused_exec(found.path, refused[-1].errno)
-    show(outcome)
-    return _stop(log, judged, refused, termination_log)
+    if not judged.exit and not refused:
+        steps = apply(steps, LinuxKernel(), judged.assignment, lambda step: _say_step(log, step), show)
+        refused = refusals(steps)
+        if refused and refused[-1].step.kind == "exec":
+            raise refused_exec(found.path, refused[-1].errno)
+    show(steps)
+    return _stop(log, judged, refused, asked.termination_log)
 
 
 def _say_verdict(log: Log, judged: session.Judged) -> None:
@@ -53,17 +50,15 @@ def _say_verdict(log: Log, judged: session.Judged) -> None:
     if judged.assignment.container.applied:
         log("info", f"an earlier numapin was here: {judged.assignment.container.applied}")
     for reason in verdict.reasons:
-        fields = {"code": reason.code, "subject": reason.subject, "hint": reason.hint}
-        if reason.message != verdict.sentence:
-            log(reason.severity, text.describe(reason), **fields)
-        if reason.hint:
-            log(reason.severity, f"  hint: {reason.hint}", code=reason.code)
+        log(reason.severity, text.describe(reason), code=reason.code, subject=reason.subject, hint=reason.hint)
 
 
 def _say_step(log: Log, planned: PlannedStep) -> None:
-    log("warning" if planned.outcome == "refused" else "info", text.outcome(planned), **report.step(planned))
-    if planned.outcome == "refused" and planned.hint:
-        log("warning", f"  hint: {planned.hint}")
+    refused = planned.outcome == "refused"
+    fields = {"kind": planned.step.kind, "mode": planned.mode, "outcome": planned.outcome}
+    # The last of a required step is told by the sentence that ends the run.
+    told = {"errno": planned.errno, "hint": planned.hint} if refused and planned.mode != "require" else {}
+    log("warning" if refused else "info", text.outcome(planned), **fields, **told)
 
 
 def _stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], termination_log: str) -> int:
@@ -71,7 +66,8 @@ def _stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], te
     if not refused:
         session.leave_cause(termination_log, session.cause(judged))
         return int(judged.exit)
-    sentence = describe_refusal(refused[-1])
-    log("error", sentence, hint=refused[-1].hint)
-    session.leave_cause(termination_log, f"{sentence}. {refused[-1].hint}")
+    step = refused[-1]
+    sentence = describe_refusal(step)
+    log("error", sentence, kind=step.step.kind, errno=step.errno, hint=step.hint)
+    session.leave_cause(termination_log, f"{sentence}. {step.hint}")
     return int(Exit.REFUSED)

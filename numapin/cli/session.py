@@ -1,26 +1,27 @@
 """What the commands share: reading and judging once, reporting, and the exit status of a verdict."""
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from numapin.assignment import Assignment
 from numapin.errors import Exit
+from numapin.plan import Plan
+from numapin.render import text
 from numapin.settings import Settings
 from numapin.sources.machine import read_machine
 from numapin.sources.root import Root
 from numapin.topology import Topology
+from numapin.values import value
 from numapin.verdict import Verdict, judge
 
 MOST_TERMINATION_BYTES = 4096
 """The kubelet reads no more of a container's termination message."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Judged:
     """A machine, a container on it, and the verdict."""
 
@@ -43,15 +44,28 @@ def read_and_judge(root: Root, settings: Settings) -> Judged:
     return Judged(topology, assignment, settings, judge(topology, assignment, settings))
 
 
+def print_report(form: str, judged: Judged, plan: Plan, *, with_steps: bool) -> None:
+    """The report on stdout; as text with the steps or without, as JSON always with them."""
+    if form == "json":
+        from numapin.render import report  # noqa: PLC0415 -- text needs none of it
+
+        print_json(report.report(judged.assignment, judged.verdict, plan))
+        return
+    print_lines(text.verdict_lines(judged.verdict, colour=is_colourful()))
+    if with_steps:
+        print_lines(text.plan_lines(plan))
+
+
 def print_json(record: dict[str, Any]) -> None:
     """One object on stdout."""
+    import json  # noqa: PLC0415 -- text needs none of it
+
     print_lines([json.dumps(record, ensure_ascii=False, indent=2)])
 
 
 def print_lines(lines: Iterable[str]) -> None:
     """Lines on stdout, flushed, so that nothing is lost at exec."""
-    for line in lines:
-        print(line)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     sys.stdout.flush()
 
 

@@ -1,17 +1,17 @@
 """The machine and this container in it, as a picture in text."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from numapin.assignment import Assignment, Device
 from numapin.home import Locator
 from numapin.ids import NodeSet
 from numapin.topology import Node, Topology
+from numapin.values import value
 
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Branch:
     """How the picture draws its branches."""
 
@@ -29,7 +29,8 @@ def picture(machine: Topology, assignment: Assignment, locator: Locator, drawn: 
     `drawn`: with box-drawing characters, for a terminal that shows them.
     """
     branch = DRAWN if drawn else PLAIN
-    yield f"{_count(len(machine.nodes), 'node')}, {_count(len(machine.cpus_online), 'CPU')} online ({machine.cpus_online})"
+    cpus = machine.cpus_online
+    yield f"{_count(len(machine.nodes), 'node')}, {_count(len(cpus), 'CPU')} online ({cpus})"
     homes = {device: locator.device(device) for device in assignment.devices}
     for node in machine.nodes:
         yield _node(node, machine)

@@ -26,7 +26,7 @@ def verdict_lines(verdict: Verdict, colour: bool = False) -> Iterator[str]:
     yield headline(verdict, colour)
     for reason in verdict.reasons:
         if reason.message != verdict.sentence:
-            yield f"  {describe(reason)}"
+            yield describe(reason)
         if reason.hint:
             yield f"  hint: {reason.hint}"
 

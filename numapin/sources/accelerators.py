@@ -1,18 +1,18 @@
 """The accelerators that the server will see: NVML's or the driver files', in the order CUDA_VISIBLE_DEVICES gives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from numapin.assignment import Accelerator, Note
 from numapin.sources import drivers
 from numapin.sources.nvml import Answers, read_nvml
 from numapin.sources.root import Root
+from numapin.values import replace, value
 
 IGNORED = ("", "void", "none", "all")
 """Values of NVIDIA_VISIBLE_DEVICES that name no device. `void` is what CDI writes while the GPUs are there."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Found:
     """Accelerators and what was seen on the way to them."""
 

@@ -3,18 +3,18 @@
 import stat
 import tarfile
 import zlib
-from dataclasses import dataclass, field
 from lzma import LZMAError
 
 from numapin.errors import UsageError
 from numapin.sources.root import MOST_BYTES, CapturedRoot, parts
+from numapin.values import field, value
 
 MOST_MEMBERS = 1_000_000
 MOST_EXPANDED = 1 << 30
 """Bytes that an archive may hold: reading on is what a decompression bomb wants."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Members:
     """What an archive holds, by place: contents of files, targets of links, modes of all but links."""
 

@@ -6,12 +6,12 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from numapin.ids import CpuSet, NodeSet
 from numapin.sources.parsing import limit, number, read
 from numapin.sources.root import Root
+from numapin.values import value
 
 Value = TypeVar("Value")
 
@@ -19,7 +19,7 @@ _HUGETLB = re.compile(r"hugetlb\.(\d{1,4}[KMG]B)\.(?:max|limit_in_bytes)", re.AS
 DEFAULT_MOUNT = "/sys/fs/cgroup"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mount:
     """One mounted cgroup hierarchy."""
 
@@ -31,7 +31,7 @@ class Mount:
     is_v2: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Cpuset:
     """What the cpuset controller allows; None where it is not to be seen."""
 
@@ -39,7 +39,7 @@ class Cpuset:
     mems: NodeSet | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Limits:
     """Limits of this container; None stands for no limit, and for nobody saying."""
 
@@ -144,7 +144,7 @@ def _mount(line: str) -> Mount | None:
 
 
 def _unescape(text: str) -> str:
-    """mountinfo writes blanks as octal escapes, `\\040`."""
+    """mountinfo writes blanks and the like as octal escapes."""
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), text)
 
 

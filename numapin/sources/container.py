@@ -47,7 +47,7 @@ def qos_class(score: int | None) -> str | None:
 
 
 def read_realtime(root: Root, limits: Limits) -> Realtime:
-    """What decides about SCHED_FIFO: /proc/sys/kernel/sched_rt_runtime_us, the cgroup's budget, the kernel's version."""
+    """What decides about SCHED_FIFO: sched_rt_runtime_us, the cgroup's budget, the kernel's version."""
     version = _VERSION.match(root.read("/proc/version") or "")
     return Realtime(
         runtime_us=read(root, "/proc/sys/kernel/sched_rt_runtime_us", number),

@@ -1,7 +1,6 @@
 """Everything read once, in order: the container's assignment, then as much of the machine as judging it needs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from numapin.assignment import Assignment, Device, Note
 from numapin.errors import UsageError
@@ -22,6 +21,7 @@ from numapin.sources.rdma import read_rdma
 from numapin.sources.root import Root
 from numapin.sources.selection import known_names, select
 from numapin.topology import Topology
+from numapin.values import replace
 
 
 def read_machine(root: Root, settings: Settings, whole: bool = False) -> tuple[Topology, Assignment]:
@@ -49,11 +49,16 @@ def read_assignment(root: Root, topology: Topology, settings: Settings) -> Assig
     cgroups = Cgroups(root)
     limits = cgroups.limits()
     container = read_container(root, limits, environment)
-    cpuset = _effective(cgroups.cpuset(), status)
+    cpuset = _effective(cgroups.cpuset(), status, topology.cpus_online)
     found = read_accelerators(root, environment)
     rdma = select("--rdma", settings.rdma, visible := read_rdma(root), visible)
     interfaces, notes = own_interfaces(root, environment, visible, container.host_network)
-    nics = select("--nics", settings.nics, interfaces, interfaces if settings.nics in (AUTO, ("none",)) else read_interfaces(root)[0])
+    nics = select(
+        "--nics",
+        settings.nics,
+        interfaces,
+        interfaces if settings.nics in (AUTO, ("none",)) else read_interfaces(root)[0],
+    )
     assignment = Assignment(
         cpus=_allowed_cpus(topology, settings.cpus, cpuset.cpus),
         mems=_allowed_mems(topology, settings.mems, cpuset.mems),
@@ -73,10 +78,10 @@ def read_assignment(root: Root, topology: Topology, settings: Settings) -> Assig
     return assignment
 
 
-def _effective(cpuset: Cpuset, status: Status) -> Cpuset:
+def _effective(cpuset: Cpuset, status: Status, online: CpuSet) -> Cpuset:
     """The cpuset that counts. An affinity mask always lies within it: files that say otherwise are not about us."""
-    foreign = cpuset.cpus is not None and status.affinity is not None and not status.affinity <= cpuset.cpus
-    if foreign:
+    mask = None if status.affinity is None else status.affinity & online
+    if cpuset.cpus is not None and mask is not None and not mask <= cpuset.cpus:
         return Cpuset(status.affinity, status.mems)
     return Cpuset(cpuset.cpus or status.affinity, cpuset.mems or status.mems)
 
@@ -111,7 +116,9 @@ def check_homes(topology: Topology, devices: tuple[Device, ...], homes: Mapping[
             there = ", ".join(device.label for device in devices) or "none"
             raise UsageError(f"--home {name}={node}: there is no such device here. Assigned are: {there}")
         if node not in topology.cpu_nodes:
-            raise UsageError(f"--home {name}={node}: node {node} has no CPUs here, nodes with CPUs are {topology.cpu_nodes}")
+            raise UsageError(
+                f"--home {name}={node}: node {node} has no CPUs here, nodes with CPUs are {topology.cpu_nodes}"
+            )
 
 
 def _is_function(topology: Topology, name: str) -> bool:

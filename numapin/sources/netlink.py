@@ -1,15 +1,16 @@
 """What only netlink tells of an interface: its kind, and whether its parent is in another namespace."""
 
 import json
-from dataclasses import dataclass
+from typing import Any
 
 from numapin.sources.parsing import read
 from numapin.sources.root import Root
+from numapin.values import value
 
 CAPTURED = "/numapin/netlink.json"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Link:
     """An interface as RTM_GETLINK tells it (rtnetlink(7))."""
 
@@ -35,10 +36,10 @@ def read_link(root: Root, name: str) -> Link | None:
     return _link(found[0]) if found else None
 
 
-def _link(message: object) -> Link:
-    get = message.get_attr  # type: ignore[attr-defined] -- pyroute2's messages are not typed
-    info = get("IFLA_LINKINFO")
-    return Link(info.get_attr("IFLA_INFO_KIND") if info else None, get("IFLA_LINK_NETNSID"))
+def _link(message: Any) -> Link:
+    info = message.get_attr("IFLA_LINKINFO")
+    kind = info.get_attr("IFLA_INFO_KIND") if info else None
+    return Link(kind, message.get_attr("IFLA_LINK_NETNSID"))
 
 
 def parse_links(text: str) -> dict[str, Link]:

@@ -80,7 +80,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _package(root: Root, cpus: CpuSet) -> int | None:
-    """physical_package_id of the node's CPUs. The first and last are asked: a node's CPUs are of one package, or of all."""
+    """physical_package_id of the node's CPUs, of which the first and the last are asked."""
     asked = {min(cpus), max(cpus)} if cpus else set()
     packages = {read(root, f"{CPU}/cpu{cpu}/topology/physical_package_id", number) for cpu in asked}
     return packages.pop() if len(packages) == 1 else None
@@ -118,5 +118,3 @@ def page_size(kib: int) -> str:
         if kib >= size:
             return f"{kib // size}{unit}"
     return f"{kib}KB"
-
-

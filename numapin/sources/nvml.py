@@ -7,19 +7,19 @@ nothing of CUDA_VISIBLE_DEVICES (NVML API reference, nvmlDeviceGetHandleByIndex_
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from numapin.ids import CpuSet, PciAddress
 from numapin.sources.drivers import nvidia_minors
 from numapin.sources.parsing import read
 from numapin.sources.root import Root
+from numapin.values import value
 
 CAPTURED = "/numapin/nvml.json"
 LIBRARY = "libnvidia-ml.so.1"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Gpu:
     """A GPU as NVML tells it; None for what it did not tell."""
 
@@ -31,7 +31,7 @@ class Gpu:
     """UUIDs of its MIG devices that this container may use."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answers:
     """What NVML answered."""
 
@@ -153,5 +153,3 @@ def _gpu(entry: dict[str, Any]) -> Gpu:
         cpu_affinity=CpuSet.parse(cpus) if cpus else None,
         migs=tuple(entry.get("migs", ())),
     )
-
-

@@ -1,17 +1,17 @@
 """This process: /proc/self/{status,limits,uid_map,mountinfo} (proc_pid_status(5), credentials(7))."""
 
 import re
-from dataclasses import dataclass
 
 from numapin.assignment import Permissions
 from numapin.ids import CpuSet, NodeSet
 from numapin.sources.parsing import fields, read
 from numapin.sources.root import Root
+from numapin.values import value
 
 _RTPRIO = re.compile(r"^Max realtime priority\s+(\d{1,9}|unlimited)", re.ASCII | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Status:
     """What /proc/self/status says; None where it does not."""
 
@@ -79,6 +79,10 @@ def _is_read_only(mountinfo: str, path: str) -> bool:
     length = -1
     for line in mountinfo.splitlines():
         words = line.split(" ")
-        if len(words) > 5 and (path == words[4] or path.startswith(words[4].rstrip("/") + "/")) and len(words[4]) >= length:
+        if (
+            len(words) > 5
+            and (path == words[4] or path.startswith(words[4].rstrip("/") + "/"))
+            and len(words[4]) >= length
+        ):
             options, length = words[5], len(words[4])
     return "ro" in options.split(",")

@@ -1,6 +1,6 @@
 """RDMA devices that this container can open: /dev/infiniband and /sys/class/infiniband*.
 
-In shared namespace mode /sys/class/infiniband lists every device of the host: only the device files tell which are ours.
+In shared namespace mode /sys/class/infiniband lists every device of the host: the device files tell which are ours.
 """
 
 import re

@@ -10,7 +10,9 @@ from numapin.settings import AUTO
 Chosen = TypeVar("Chosen", bound=Device)
 
 
-def select(option: str, names: tuple[str, ...], auto: Sequence[Chosen], visible: Iterable[Chosen]) -> tuple[Chosen, ...]:
+def select(
+    option: str, names: tuple[str, ...], auto: Sequence[Chosen], visible: Iterable[Chosen]
+) -> tuple[Chosen, ...]:
     """The devices that an option asks for, in its order; `visible` are all that may be named.
 
     Raises UsageError for a name that is none of them, or several.
@@ -49,5 +51,3 @@ def _prefixes(device: Device) -> list[str]:
 def known_names(devices: Iterable[Device]) -> dict[str, Device]:
     """Every name of every device, for options that map names."""
     return {name: device for device in devices for name in _names(device)}
-
-

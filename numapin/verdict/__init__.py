@@ -4,7 +4,6 @@ Deciding only: no files, no system calls, no clock. DESIGN section 5 states the 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from numapin import hints
@@ -14,18 +13,18 @@ from numapin.ids import CpuSet, NodeSet
 from numapin.reasons import ORDER, WEIGHTS, Reason, Severity
 from numapin.settings import Policy, Settings
 from numapin.topology import Topology
-from numapin.verdict import wording
+from numapin.values import field, value
+from numapin.verdict import visibility, wording
 from numapin.verdict.alignment import Finding, misalignments
 from numapin.verdict.case import Case, label_all
 from numapin.verdict.cautions import cautions
 from numapin.verdict.choice import Choice, choose
 from numapin.verdict.realtime import realtime
-from numapin.verdict.visibility import blind, hidden, notes
 
 Status = Literal["aligned", "misaligned", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Verdict:
     """The answer, its reasons, and where the plan binds (also where the policy only warns)."""
 
@@ -50,19 +49,19 @@ def judge(topology: Topology, assignment: Assignment, settings: Settings) -> Ver
     case = Case.of(topology, assignment, settings)
     if settings.policy == "none":
         return Verdict("aligned", "none", "nothing is judged and nothing bound under --policy none", homes=case.homes)
-    blindness = blind(case)
-    choice = Choice() if blindness else choose(case)
-    findings = [blindness, *notes(case)] if blindness else list(_findings(case, choice))
-    reasons = tuple(_weigh(case, choice, (finding for finding in findings if finding)))
-    status = _status(reasons, bool(blindness))
+    blindness = visibility.blind(case)
+    choice = choose(case) if blindness is None else Choice()
+    findings = list(_findings(case, choice)) if blindness is None else [blindness, *visibility.notes(case)]
+    reasons = tuple(_weigh(case, choice, findings))
+    status = _status(reasons, blind=blindness is not None)
     sentence = _sentence(case, choice, status, reasons)
     return Verdict(status, settings.policy, sentence, choice.nodes, choice.cpus, choice.mems, reasons, case.homes)
 
 
 def _findings(case: Case, choice: Choice) -> Iterator[Finding]:
     yield from misalignments(case)
-    yield from hidden(case)
-    yield from notes(case)
+    yield from visibility.hidden(case)
+    yield from visibility.notes(case)
     yield from cautions(case, choice)
     yield from realtime(case, choice.cpus)
 
@@ -107,15 +106,16 @@ def _cost(case: Case, nodes: NodeSet) -> str:
     remote = [far for other, far in node.distances.items() if other in case.topology.cpu_nodes - nodes] if node else []
     if not node or not remote or node.id not in node.distances:
         return ""
-    return f"Every copy between the nodes crosses the socket link (distance {max(remote)} instead of {node.distances[node.id]})."
+    local = node.distances[node.id]
+    return f"Every copy between the nodes crosses the socket link (distance {max(remote)} instead of {local})."
 
 
-def _status(reasons: tuple[Reason, ...], blindness: bool) -> Status:
+def _status(reasons: tuple[Reason, ...], *, blind: bool) -> Status:
     """Misaligned wins over unknown: it is certain, whatever the unknown pieces turn out to be."""
     errors = {reason.weight for reason in reasons if reason.severity == "error"}
-    if "misaligned" in errors or any(reason.weight == "misaligned" for reason in reasons):
+    if any(reason.weight == "misaligned" for reason in reasons):
         return "misaligned"
-    return "unknown" if "unknown" in errors or blindness else "aligned"
+    return "unknown" if "unknown" in errors or blind else "aligned"
 
 
 def _sentence(case: Case, choice: Choice, status: Status, reasons: tuple[Reason, ...]) -> str:

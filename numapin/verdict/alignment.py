@@ -1,15 +1,15 @@
 """The rules of alignment: each yields the reasons by which a case breaks it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from numapin.assignment import NetworkInterface, RdmaDevice
 from numapin.ids import NodeSet
+from numapin.values import value
 from numapin.verdict import wording
 from numapin.verdict.case import Case, order
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """A broken rule or an observation, before severity and hint are known."""
 
@@ -41,16 +41,13 @@ def _accelerators(case: Case, one_node: bool) -> Iterator[Finding]:
     elif not one_node and units > case.needed_units:
         count = len(case.assignment.accelerators)
         needed = case.needed_units
-        yield Finding(
-            "GPUS_SPREAD",
-            "accelerators",
-            f"{where}; {needed} {'node of this machine holds' if needed == 1 else 'nodes of this machine hold'} {count}",
-        )
+        hold = "node of this machine holds" if needed == 1 else "nodes of this machine hold"
+        yield Finding("GPUS_SPREAD", "accelerators", f"{where}; {needed} {hold} {count}")
 
 
 def _other_devices(case: Case, one_node: bool) -> Iterator[Finding]:
     """RDMA devices and interfaces lie where the accelerators are; without accelerators, together on one node."""
-    others = (*case.assignment.rdma, *case.assignment.nics)
+    others: tuple[RdmaDevice | NetworkInterface, ...] = (*case.assignment.rdma, *case.assignment.nics)
     beside = case.homes_of(case.assignment.accelerators)
     if not beside and one_node:
         beside = _majority(case, case.homes_of(others))
@@ -123,7 +120,9 @@ def _too_wide(case: Case) -> Iterator[Finding]:
     spare = case.assignment.cpus - case.cpus_on(needed)
     if spare and case.homes_of(case.assignment.devices):
         where = wording.place([wording.cpus(spare)], case.topology.nodes_of(spare))
-        yield Finding("CPUS_SPAN_NODES", wording.cpus(spare), f"{where}, only {wording.nodes(needed)} should be allowed")
+        yield Finding(
+            "CPUS_SPAN_NODES", wording.cpus(spare), f"{where}, only {wording.nodes(needed)} should be allowed"
+        )
     extra = case.assignment.mems - case.mems_on(needed)
     if extra:
         message = f"memory of {wording.nodes(extra)} is allowed, only {wording.nodes(case.mems_on(needed))} is needed"

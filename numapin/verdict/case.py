@@ -1,16 +1,16 @@
 """One case to judge: a container on a machine, with the homes of its devices looked up."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from numapin.assignment import Accelerator, Assignment, Device
 from numapin.home import Home, Locator
 from numapin.ids import CpuSet, NodeSet, PciAddress
 from numapin.settings import Settings
 from numapin.topology import PciDevice, Topology
+from numapin.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Case:
     """The facts of one container, and the questions about nodes that every rule asks.
 
@@ -67,7 +67,7 @@ class Case:
         return self.assignment.cpus & self.topology.cpus_of(self.spread(nodes))
 
     def serving(self, node: int) -> NodeSet:
-        """The memory nodes of a node's unit; for one without memory, the nearest that has (a tie: the lowest allowed)."""
+        """The memory nodes of a node's unit; for one without memory, the nearest that has, an allowed one first."""
         memory = self.topology.memory_nodes
         own = self.unit(node) & memory
         if own:
@@ -83,8 +83,10 @@ class Case:
     @property
     def needed_units(self) -> int:
         """The fewest units that can hold as many accelerators as are assigned, by what units hold, free or not."""
-        assigned = {one.pci or one: self.homes[one].node for one in self.assignment.accelerators}
-        peers = {address: self.locator.function(address).node for address in self._peers()}
+        assigned: dict[object, int | None] = {
+            one.pci or one: self.homes[one].node for one in self.assignment.accelerators
+        }
+        peers: dict[object, int | None] = {address: self.locator.function(address).node for address in self._peers()}
         held: dict[NodeSet, int] = {}
         for node in {**peers, **assigned}.values():
             if node is not None:
@@ -99,7 +101,7 @@ class Case:
     def _peers(self) -> Iterator[PciAddress]:
         """All accelerators of the machine that are of the assigned ones' kind."""
         pci = self.topology.pci
-        kinds = {kind(pci[one.pci]) for one in self.assignment.accelerators if one.pci in pci}
+        kinds = {kind(pci[one.pci]) for one in self.assignment.accelerators if one.pci and one.pci in pci}
         return (device.address for device in pci.values() if device.class_code is not None and kind(device) in kinds)
 
 

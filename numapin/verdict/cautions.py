@@ -23,7 +23,9 @@ def cautions(case: Case, choice: Choice) -> Iterator[Finding]:
 def _memory(case: Case, choice: Choice) -> Iterator[Finding]:
     for node in choice.nodes - case.topology.memory_nodes:
         serving = wording.nodes(case.serving(node))
-        yield Finding("NODE_WITHOUT_MEMORY", f"node {node}", f"node {node} has no memory of its own, {serving} serves it")
+        yield Finding(
+            "NODE_WITHOUT_MEMORY", f"node {node}", f"node {node} has no memory of its own, {serving} serves it"
+        )
     limit = case.assignment.container.memory_max
     available = [node.available_bytes for node in case.topology.nodes if node.id in choice.mems]
     total = sum(free for free in available if free is not None)
@@ -87,7 +89,9 @@ def _interrupts(case: Case) -> Iterator[Finding]:
     devices = sorted({interrupt.device for interrupt in interrupts})
     count = len(interrupts)
     if case.assignment.permissions.proc_irq_read_only:
-        message = f"/proc/irq is read-only here: the {count} interrupts of {wording.enumerate_names(devices)} cannot be moved"
+        message = (
+            f"/proc/irq is read-only here: the {count} interrupts of {wording.enumerate_names(devices)} cannot be moved"
+        )
         yield Finding("IRQ_READ_ONLY", "/proc/irq", message)
     managed = [interrupt for interrupt in interrupts if interrupt.managed]
     for device in sorted({interrupt.device for interrupt in managed}):

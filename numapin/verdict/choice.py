@@ -1,14 +1,14 @@
 """Where to bind: the nodes, CPUs and memory nodes that a case comes down to, aligned or not."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from numapin.assignment import Device
 from numapin.ids import CpuSet, NodeSet
+from numapin.values import value
 from numapin.verdict.case import Case
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Choice:
     """Where the plan binds; all empty where nothing can be chosen."""
 

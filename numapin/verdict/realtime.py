@@ -31,7 +31,8 @@ def forbidden(priority: int, permissions: Permissions, realtime: Realtime) -> st
         return f"SCHED_FIFO {priority} needs a real-time budget, and this cgroup's cpu.rt_runtime_us is 0"
     if priority <= permissions.rtprio_limit or (permissions.has_sys_nice and not permissions.user_namespace):
         return None
-    return f"SCHED_FIFO {priority} needs CAP_SYS_NICE or RLIMIT_RTPRIO {priority}, and RLIMIT_RTPRIO is {permissions.rtprio_limit}"
+    limit = f"and RLIMIT_RTPRIO is {permissions.rtprio_limit}"
+    return f"SCHED_FIFO {priority} needs CAP_SYS_NICE or RLIMIT_RTPRIO {priority}, {limit}"
 
 
 def unsafe(cpus: CpuSet, realtime: Realtime) -> str | None:

@@ -6,6 +6,7 @@ from numapin.assignment import Accelerator
 from numapin.verdict.alignment import Finding
 from numapin.verdict.case import Case, order
 
+
 def blind(case: Case) -> Finding | None:
     """Why nothing at all can be judged here; None where something can."""
     container, topology = case.assignment.container, case.topology
@@ -21,6 +22,7 @@ def blind(case: Case) -> Finding | None:
         return Finding("TOPOLOGY_HIDDEN", "CPUs", f"{message}, online are {topology.cpus_online}")
     return None
 
+
 def hidden(case: Case) -> Iterator[Finding]:
     """What cannot be judged although the rest can."""
     container = case.assignment.container
@@ -33,14 +35,17 @@ def hidden(case: Case) -> Iterator[Finding]:
     yield from _expected("GPU", case.settings.expect_gpus, len(_whole(case.assignment.accelerators)))
     yield from _expected("RDMA device", case.settings.expect_rdma, len(case.assignment.rdma))
 
+
 def _unknown(case: Case, subject: str, label: str) -> Finding:
     nodes = case.topology.cpu_nodes
     message = f"{label} is on an unknown node: neither firmware nor driver says on which of nodes {nodes}"
     return Finding("NODE_UNKNOWN", subject, message)
 
+
 def _whole(accelerators: tuple[Accelerator, ...]) -> set[object]:
     """Accelerators as a pod spec counts them: a MIG device is one."""
     return {one.mig or one.pci or one for one in accelerators}
+
 
 def _expected(name: str, expected: int | None, visible: int) -> Iterator[Finding]:
     if expected is not None and visible != expected:
@@ -48,6 +53,7 @@ def _expected(name: str, expected: int | None, visible: int) -> Iterator[Finding
         are = "is" if visible == 1 else "are"
         message = f"{visible} {name}{'' if visible == 1 else 's'} {are} visible, {option} says {expected}"
         yield Finding("DEVICE_MISSING", f"{name}s", message)
+
 
 def notes(case: Case) -> Iterator[Finding]:
     """What the readers saw on the way."""

@@ -44,7 +44,7 @@ def devices_by_node(case: Case, devices: Iterable[Device]) -> list[str]:
 
 
 def cpus_by_node(case: Case) -> list[str]:
-    """One clause for each node that has some of the allowed CPUs, lowest node first; one for all where they are many."""
+    """One clause for each node that has some of the allowed CPUs, lowest first; one for all where they are many."""
     if len(case.cpu_nodes) > MOST:
         return [place([cpus(case.assignment.cpus)], case.cpu_nodes)]
     return [

@@ -1,0 +1,59 @@
+"""What each command does, once its options are read."""
+
+import os
+
+from numapin.cli import session
+from numapin.cli.options import Asked
+from numapin.command import find_command
+from numapin.plan import Command, make_plan
+from numapin.sources.root import open_root
+
+
+def check(asked: Asked, _: tuple[str, ...]) -> int:
+    """Judge and report."""
+    root = open_root(asked.root)
+    judged = session.read_and_judge(root, asked.settings)
+    plan = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, None)
+    session.print_report(asked.format, judged, plan, with_steps=False)
+    if judged.exit and root.is_live:
+        session.leave_cause(asked.termination_log, session.cause(judged))
+    return int(judged.exit)
+
+
+def plan(asked: Asked, command: tuple[str, ...]) -> int:
+    """Judge, and print the steps."""
+    root = open_root(asked.root)
+    found = _find(command, here=root.is_live)
+    judged = session.read_and_judge(root, asked.settings)
+    steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, found)
+    session.print_report(asked.format, judged, steps, with_steps=True)
+    return int(judged.exit)
+
+
+def _find(command: tuple[str, ...], *, here: bool) -> Command | None:
+    """The command, found in this machine's PATH; on a captured machine there is none to find."""
+    if not command:
+        return None
+    return find_command(command, os.environ.get("PATH")) if here else Command(command[0], command)
+
+
+def run(asked: Asked, command: tuple[str, ...]) -> int:
+    """Judge, bind, exec."""
+    from numapin.cli.running import run_command  # noqa: PLC0415 -- only run ever needs what changes things
+
+    return run_command(asked, command)
+
+
+def show(asked: Asked, _: tuple[str, ...]) -> int:
+    """Show the machine, whatever its verdict."""
+    from numapin.home import Locator  # noqa: PLC0415 -- what only show needs
+    from numapin.render import picture, report  # noqa: PLC0415
+    from numapin.sources.machine import read_machine  # noqa: PLC0415
+
+    machine, assignment = read_machine(open_root(asked.root), asked.settings, whole=True)
+    locator = Locator.of(machine, assignment, asked.settings.home)
+    if asked.format == "json":
+        session.print_json(report.topology(machine, assignment, locator))
+    else:
+        session.print_lines(picture.picture(machine, assignment, locator, drawn=session.can_draw()))
+    return 0
