@@ -53,7 +53,7 @@ _ANYWHERE = {
     "mmap fails.",
     "QUOTA_EXCEEDS_CPUS": "Lower the CPU limit to the CPUs of one node, or spread the server with --policy restricted.",
     "CORES_SHARED": "Under the kubelet, cpuManagerPolicyOptions full-pcpus-only gives whole cores.",
-    "NOT_GUARANTEED": "Give all containers of the pod, injected sidecars too, whole CPUs, and requests equal to limits.",
+    "NOT_GUARANTEED": "Give all containers of the pod, sidecars too, whole CPUs, and requests equal to limits.",
     "AFFINITY_NARROWER": "numapin widens it. Look who starts the container with a mask (an old runc inherits "
     "containerd's CPUAffinity, a taskset or numactl in front).",
     "OTHER_BINDER": "Unset it, or let it agree with the plan: the later binder wins.",

@@ -9,8 +9,9 @@ from numapin.cli.options import Asked
 from numapin.command import find_command, refused_exec
 from numapin.errors import Exit, UsageError
 from numapin.kernel import LinuxKernel
-from numapin.log import Log, open_log
+from numapin.log import Level, Log, open_log
 from numapin.plan import Plan, PlannedStep, make_plan
+from numapin.reasons import Reason
 from numapin.render import text
 from numapin.sources.root import open_root
 
@@ -45,12 +46,20 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
 
 
 def _say_verdict(log: Log, judged: session.Judged) -> None:
+    """The verdict with the reason that its sentence tells, then the other reasons."""
     verdict = judged.verdict
-    log("error" if judged.exit else "info", text.headline(verdict), verdict=verdict.status, policy=verdict.policy)
+    cause = next((reason for reason in verdict.reasons if reason.message == verdict.sentence), None)
+    level: Level = "error" if judged.exit else "info"
+    log(level, text.headline(verdict), verdict=verdict.status, policy=verdict.policy, **_fields(cause))
     if judged.assignment.container.applied:
         log("info", f"an earlier numapin was here: {judged.assignment.container.applied}")
     for reason in verdict.reasons:
-        log(reason.severity, text.describe(reason), code=reason.code, subject=reason.subject, hint=reason.hint)
+        if reason is not cause:
+            log(reason.severity, text.describe(reason), **_fields(reason))
+
+
+def _fields(reason: Reason | None) -> dict[str, str]:
+    return {"code": reason.code, "subject": reason.subject, "hint": reason.hint} if reason else {}
 
 
 def _say_step(log: Log, planned: PlannedStep) -> None:

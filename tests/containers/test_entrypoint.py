@@ -26,7 +26,7 @@ def test_arguments_alone_are_for_vllm_serve(image, vllm, arguments):
     done = run(image, *arguments, options=vllm)
 
     assert done.status == 0
-    assert done.out.splitlines()[-2 - len(arguments) :] == [f"<{word}>" for word in ("vllm", "serve", *arguments)]
+    assert done.out.splitlines() == [f"<{word}>" for word in ("vllm", "serve", *arguments)]
 
 
 def test_a_command_is_the_server(image):
@@ -34,7 +34,7 @@ def test_a_command_is_the_server(image):
     done = run(image, *COMMAND)
 
     assert done.status == 0
-    assert done.out.endswith("-m\ntwo words\n\n*\n")
+    assert done.out == "-m\ntwo words\n\n*\n"
 
 
 def test_the_default_command_can_be_another(image):
@@ -43,7 +43,7 @@ def test_the_default_command_can_be_another(image):
     done = run(image, "--port", "8000", options=("--env", default))
 
     assert done.status == 0
-    assert done.out.endswith("*|serve|--port|8000|")
+    assert done.out == "*|serve|--port|8000|"
 
 
 def test_disabled_it_starts_the_server_untouched(image, base, cpu):

@@ -1,5 +1,7 @@
 """Containers in which a step is refused: by a seccomp profile, by a read-only /proc. What is said then."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.containers import seccomp
@@ -67,10 +69,16 @@ def test_interrupts_cannot_be_moved_where_proc_irq_is_read_only(image, cpu, tmp_
     options = machine.options(tmp_path)
     interrupts = tmp_path / "sys/devices/pci0000:9b" / NIC / "msi_irqs"
     interrupts.mkdir()
-    (interrupts / "1").write_text("msix\n")  # an interrupt that every machine has in /proc/irq
+    (interrupts / _interrupt_elsewhere(cpu)).write_text("msix\n")
     done = run(image, "/bin/echo", "the server", options=(*options, "--env", "NUMAPIN_IRQ=require"))
 
     assert done.status == REFUSED
     assert "the server" not in done.out
     assert "/proc/irq" in done.err
     assert "read-only" in done.err
+
+
+def _interrupt_elsewhere(cpu) -> str:
+    """Number of an interrupt of this machine that may come to other CPUs too, so that there is something to move."""
+    lists = Path("/proc/irq").glob("[0-9]*/smp_affinity_list")
+    return next(file.parent.name for file in lists if file.read_text().strip() != str(cpu.number))
