@@ -6,7 +6,7 @@ from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.command import find_command
 from numapin.plan import Command, make_plan
-from numapin.sources.root import open_root
+from numapin.sources.opening import open_root
 
 
 def check(asked: Asked, _: tuple[str, ...]) -> int:

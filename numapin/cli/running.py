@@ -13,7 +13,7 @@ from numapin.log import Level, Log, open_log
 from numapin.plan import Plan, PlannedStep, make_plan
 from numapin.reasons import Reason
 from numapin.render import text
-from numapin.sources.root import open_root
+from numapin.sources.opening import open_root
 
 
 def run_command(asked: Asked, command: tuple[str, ...]) -> int:

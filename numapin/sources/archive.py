@@ -6,7 +6,8 @@ import zlib
 from lzma import LZMAError
 
 from numapin.errors import UsageError
-from numapin.sources.root import MOST_BYTES, CapturedRoot, parts
+from numapin.sources.captured import CapturedRoot
+from numapin.sources.root import MOST_BYTES, parts
 from numapin.values import field, value
 
 MOST_MEMBERS = 1_000_000

@@ -1,0 +1,36 @@
+"""What `--root` names: this machine, a directory, or an archive."""
+
+import os
+
+from numapin.errors import UsageError
+from numapin.sources.captured import DirectoryRoot
+from numapin.sources.root import LiveRoot, Root
+
+
+def open_root(text: str) -> Root:
+    """The root that `--root` names: `/`, a directory, or a tar archive of any compression that Python reads.
+
+    Raises UsageError where it is none of these, or holds no machine.
+    """
+    if os.path.realpath(text) == "/":
+        return LiveRoot()
+    if os.path.isdir(text):
+        return DirectoryRoot(machine_directory(text))
+    if not os.path.exists(text):
+        raise UsageError(f"--root {text}: there is no such file or directory")
+    from numapin.sources.archive import open_archive  # noqa: PLC0415 -- tarfile and its decompressors cost 15 ms
+
+    return open_archive(text)
+
+
+def machine_directory(base: str) -> str:
+    """The directory that holds sys/ or proc/: the given one, or the only one in it."""
+    try:
+        names = os.listdir(base)
+    except OSError as error:
+        raise UsageError(f"--root {base}: {error.strerror}") from None
+    if {"sys", "proc"} & set(names):
+        return base
+    if len(names) == 1 and {"sys", "proc"} & set(LiveRoot().names(f"{base}/{names[0]}")):
+        return f"{base}/{names[0]}"
+    raise UsageError(f"--root {base} is not a machine: it holds neither sys/ nor proc/")
