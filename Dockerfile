@@ -1,11 +1,11 @@
 # An inference image with numapin in front of its server:
 #
-#   podman build --build-arg BASE_IMAGE=docker.io/vllm/vllm-openai:v0.11.0 --tag vllm-numapin .
+#   podman build --build-arg BASE_IMAGE=docker.io/vllm/vllm-openai:v0.32.0 --tag vllm-numapin .
 #
 # The base image gains one folder, /opt/numapin, and an entrypoint. Nothing there is on PATH, on the server's import
 # path or in its environment.
 
-ARG BASE_IMAGE=docker.io/vllm/vllm-openai:v0.11.0
+ARG BASE_IMAGE=docker.io/vllm/vllm-openai:v0.32.0
 # The oldest Python that numapin runs on; one abi3 module made there serves 3.10 and everything after it. Debian 12's
 # compiler and libnuma leave nothing in it that needs a newer glibc than 2.35 (Ubuntu 22.04, under CUDA images):
 # tests/containers/test_image.py reads that from the files.

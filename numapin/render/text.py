@@ -22,13 +22,15 @@ def describe(reason: Reason) -> str:
 
 
 def verdict_lines(verdict: Verdict, colour: bool = False) -> Iterator[str]:
-    """The verdict, then each reason and its hint. The reason that the first line tells is not told twice."""
+    """The verdict, then each reason and its hint. What was told is not told again."""
     yield headline(verdict, colour)
+    told = {verdict.sentence, ""}
     for reason in verdict.reasons:
-        if reason.message != verdict.sentence:
+        if reason.message not in told:
             yield describe(reason)
-        if reason.hint:
+        if reason.hint not in told:
             yield f"  hint: {reason.hint}"
+        told |= {reason.message, reason.hint}
 
 
 def outcome(planned: PlannedStep) -> str:
