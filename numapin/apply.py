@@ -41,21 +41,21 @@ def perform(planned: PlannedStep, kernel: Kernel, assignment: Assignment) -> Pla
     try:
         return replace(planned, outcome=planned.step.perform(kernel))
     except Refused as refused:
-        return _refused(planned, refused.code, refused.got, assignment)
+        return _refused(planned, hints.Refusal(planned.step.kind, None, refused.why, refused.got), assignment)
     except OSError as error:
-        return _refused(planned, error.errno, error.strerror or "", assignment)
+        why = os.strerror(error.errno) if error.errno else "unknown error"
+        got = error.strerror if error.strerror and error.strerror != why else ""
+        return _refused(planned, hints.Refusal(planned.step.kind, error.errno, why, got), assignment)
 
 
-def _refused(planned: PlannedStep, code: int | None, got: str, assignment: Assignment) -> PlannedStep:
-    refusal = hints.Refusal(planned.step.kind, code, got)
+def _refused(planned: PlannedStep, refusal: hints.Refusal, assignment: Assignment) -> PlannedStep:
     hint = hints.for_refusal(refusal, assignment.permissions, assignment.container, assignment.realtime)
-    return replace(planned, outcome="refused", errno=code, hint=hint)
+    return replace(planned, outcome="refused", errno=refusal.code, why=refusal.why, hint=hint)
 
 
 def describe_refusal(planned: PlannedStep) -> str:
     """`set_mempolicy MPOL_BIND… nodes=0 was refused: Operation not permitted`."""
-    why = os.strerror(planned.errno) if planned.errno else "less was kept than asked" if not planned.hint else "unsafe"
-    return f"{planned.line} was refused: {why}"
+    return f"{planned.line} was refused: {planned.why}"
 
 
 def refusals(plan: Plan) -> tuple[PlannedStep, ...]:

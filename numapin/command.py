@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from numapin.errors import CannotExecute, Exit
 from numapin.plan import Command
 
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+DEFAULT_PATH = "/bin:/usr/bin"
+"""Where execvp(3) looks when PATH is not set; an empty PATH, or an empty entry of it, is the working directory."""
 
 
 def find_command(arguments: Sequence[str], path: str | None) -> Command:
@@ -20,10 +21,11 @@ def find_command(arguments: Sequence[str], path: str | None) -> Command:
         _require_executable(name, name)
         return Command(name, tuple(arguments))
     denied: str | None = None
-    for folder in (path or DEFAULT_PATH).split(":"):
+    for folder in (DEFAULT_PATH if path is None else path).split(":"):
         candidate = os.path.join(folder or ".", name)
         if os.path.isfile(candidate):
             if os.access(candidate, os.X_OK):
+                _require_program(name, candidate)
                 return Command(candidate, tuple(arguments))
             denied = denied or candidate
     if denied:
@@ -38,6 +40,38 @@ def _require_executable(name: str, path: str) -> None:
         raise CannotExecute(f"cannot execute {name}: it is a directory", Exit.NOT_EXECUTABLE)
     if not os.access(path, os.X_OK):
         raise CannotExecute(f"cannot execute {name}: it is not executable", Exit.NOT_EXECUTABLE)
+    _require_program(name, path)
+
+
+def _require_program(name: str, path: str) -> None:
+    """Find out now what execve(2) would only tell when all was bound: no program, or no interpreter for it."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(256)
+    except OSError:
+        # A program may be executable and not readable: the kernel will tell.
+        return
+    if head.startswith(b"#!"):
+        words = head[2:].split(b"\n")[0].split()
+        code = _interpreter_error(words[0]) if words else errno.ENOEXEC
+    else:
+        code = 0 if head.startswith(b"\x7fELF") or _has_other_formats() else errno.ENOEXEC
+    if code:
+        raise refused_exec(name, code)
+
+
+def _interpreter_error(interpreter: bytes) -> int:
+    if not os.path.isfile(interpreter):
+        return errno.ENOENT
+    return 0 if os.access(interpreter, os.X_OK) else errno.EACCES
+
+
+def _has_other_formats() -> bool:
+    """Whether binfmt_misc knows formats beside ELF and #! (emulators, Wine): then only the kernel can tell."""
+    try:
+        return bool(set(os.listdir("/proc/sys/fs/binfmt_misc")) - {"register", "status"})
+    except OSError:
+        return False
 
 
 def refused_exec(name: str, code: int | None) -> CannotExecute:

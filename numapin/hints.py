@@ -3,6 +3,7 @@
 import errno
 
 from numapin.assignment import Container, Permissions, Realtime
+from numapin.steps import CONFLICT
 from numapin.values import value
 
 _ANEW = "A container restart gets the same CPUs and devices: delete the pod, so that the kubelet places it anew. "
@@ -42,6 +43,7 @@ _OUTSIDE = {
 _ANYWHERE = {
     "SANDBOXED": "Run the server outside the sandbox, or with --policy none, which judges and binds nothing.",
     "TOPOLOGY_HIDDEN": "Mount /sys, or use --policy none, which judges and binds nothing.",
+    "POD_HIDDEN": "Use --scope container, or run in a pod with shareProcessNamespace and without hostPID.",
     "NODE_UNKNOWN": "Say where it is with --home {subject}=NODE, or go on without it with --unknown warn.",
     "GPU_HIDDEN": "Give the container the driver's utility capability (NVIDIA_DRIVER_CAPABILITIES=compute,utility) and "
     "restart it if the driver was upgraded; or go on without it with --unknown warn.",
@@ -109,15 +111,17 @@ class Refusal:
     kind: str
     """The step's kind."""
     code: int | None
-    """errno; None where the call succeeded but the kernel kept less than was asked."""
+    """errno; None where no call failed, but what is there is not what was asked for."""
+    why: str = ""
+    """The cause in a few words: the errno's own, or ours."""
     got: str = ""
-    """What the kernel kept instead."""
+    """What is there instead; or what is to be said beyond the errno."""
 
 
 def for_refusal(refusal: Refusal, permissions: Permissions, container: Container, realtime: Realtime) -> str:
     """Why a step was refused and what to do, from the errno and what is known of this container."""
     if refusal.code is None:
-        return f"The kernel kept only {refusal.got}: the cpuset changed meanwhile, or grants less than it shows."
+        return _not_as_asked(refusal)
     match refusal.kind:
         case "affinity":
             return _affinity_denied(refusal.code)
@@ -129,6 +133,15 @@ def for_refusal(refusal: Refusal, permissions: Permissions, container: Container
             return _interrupt_denied(refusal.code, permissions)
         case _:
             return ""
+
+
+def _not_as_asked(refusal: Refusal) -> str:
+    if refusal.why == CONFLICT:
+        return (
+            "Somebody in front of numapin (numactl, or the runtime's linux.memoryPolicy) already chose "
+            f"{refusal.got}. Take that away, or go on with it by --memory off."
+        )
+    return f"The kernel kept only {refusal.got}: the cpuset changed meanwhile, or grants less than it shows."
 
 
 def _affinity_denied(code: int) -> str:
@@ -143,11 +156,6 @@ def _affinity_denied(code: int) -> str:
 
 def _memory_denied(refusal: Refusal, permissions: Permissions, container: Container) -> str:
     match refusal.code:
-        case errno.EEXIST:
-            return (
-                "Somebody in front of numapin (numactl, or the runtime's linux.memoryPolicy) already chose "
-                f"{refusal.got}. Take that away, or go on with it by --memory off."
-            )
         case errno.EPERM:
             return _seccomp_denied(permissions)
         case errno.ENOSYS if container.sandbox:

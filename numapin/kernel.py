@@ -4,6 +4,7 @@ import errno
 import importlib
 import os
 import signal
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from numapin.assignment import MARKER
@@ -91,25 +92,49 @@ class LinuxKernel:
         """
         environment = initial_environment()
         if applied:
-            environment[MARKER.encode()] = applied.encode()
+            environment = environment.marked(MARKER.encode(), applied.encode())
         for number in RESTORED:
             signal.signal(number, signal.SIG_DFL)
         os.execve(path, arguments, environment)  # noqa: S606 -- no shell is wanted: this is the point of it all
 
 
-def initial_environment() -> dict[bytes, bytes]:
-    """The environment at the start of this process, byte for byte; of a name that is there twice the first counts."""
+class Environment(Mapping[bytes, bytes]):
+    """An environment as execve(2) has it: entries in their order, a name perhaps twice.
+
+    Container runtimes do hand on a name twice (NVIDIA_VISIBLE_DEVICES, under CDI), and which of the two counts is the
+    server's business. os.execve asks a mapping for keys() and values(): one that answers with lists keeps both.
+    """
+
+    def __init__(self, entries: list[tuple[bytes, bytes]]) -> None:
+        self._entries = entries
+
+    def __getitem__(self, name: bytes) -> bytes:
+        return dict(reversed(self._entries))[name]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (name for name, _ in self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def values(self) -> Any:
+        """The values, one for each entry."""
+        return [content for _, content in self._entries]
+
+    def marked(self, name: bytes, content: bytes) -> "Environment":
+        """The same environment with this one variable set."""
+        return Environment([*(entry for entry in self._entries if entry[0] != name), (name, content)])
+
+
+def initial_environment() -> Environment:
+    """The environment at the start of this process, byte for byte: /proc/self/environ."""
     try:
         with open("/proc/self/environ", "rb") as file:
             entries = file.read().split(b"\0")
     except OSError:
-        return dict(os.environb)
-    found: dict[bytes, bytes] = {}
-    for entry in entries:
-        name, equals, value = entry.partition(b"=")
-        if equals and name:
-            found.setdefault(name, value)
-    return found
+        return Environment(list(os.environb.items()))
+    pairs = (entry.partition(b"=") for entry in entries)
+    return Environment([(name, content) for name, equals, content in pairs if equals and name])
 
 
 def _native() -> Any:

@@ -24,6 +24,9 @@ class PlannedStep:
     mode: Mode
     outcome: Outcome = "planned"
     errno: int | None = None
+    """The kernel's, where it refused; None where numapin itself did."""
+    why: str = ""
+    """Why it was refused, in a few words."""
     hint: str = ""
 
     @property
@@ -83,7 +86,8 @@ def _main_thread(priority: int, assignment: Assignment, settings: Settings, cpus
     danger = None if settings.rt_unsafe else unsafe(cpus, assignment.realtime)
     if danger and settings.rt != "off":
         hint = f"{danger}. {hints.for_reason('RT_UNSAFE', '', hints.Setting(False, '', ''))}"
-        return PlannedStep(step, settings.rt, "refused" if settings.rt == "require" else "skipped", hint=hint)
+        outcome: Outcome = "refused" if settings.rt == "require" else "skipped"
+        return PlannedStep(step, settings.rt, outcome, why="it is not safe here", hint=hint)
     return _planned(step, settings.rt, "--rt off")
 
 

@@ -39,6 +39,7 @@ MEANINGS: dict[str, tuple[Weight, str]] = {
     "RDMA_REMOTE": ("misaligned", "an RDMA device is on another node than the accelerators"),
     "NIC_REMOTE": ("misaligned", "a network interface is on another node than the accelerators"),
     "POD_SPANS_NODES": ("misaligned", "another process of the pod may run on another node (--scope pod)"),
+    "POD_HIDDEN": ("unknown", "the processes of this pod cannot be told from others (--scope pod)"),
     "NODE_UNKNOWN": ("unknown", "nobody can say on which node a device is"),
     "GPU_HIDDEN": ("unknown", "an assigned GPU cannot be looked at"),
     "DEVICE_MISSING": ("unknown", "fewer or more devices are visible than --expect-gpus or --expect-rdma says"),

@@ -12,6 +12,9 @@ Mode = Literal["require", "try", "off"]
 AUTO = ("auto",)
 """The value of a device option that leaves the choice to numapin."""
 
+NONE = ("none",)
+"""The value of a device option that takes all devices of its kind out of the judgement."""
+
 
 @value
 class Settings:

@@ -21,6 +21,10 @@ MODES = {0: "MPOL_DEFAULT", 1: "MPOL_PREFERRED", 2: "MPOL_BIND", 3: "MPOL_INTERL
 MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_LOCAL, MPOL_PREFERRED_MANY = 0, 1, 2, 4, 5
 MPOL_F_STATIC_NODES = 1 << 15
 """Without it, a later write to cpuset.mems renumbers the policy to another node [measured on 6.1 and 6.12]."""
+TRUNCATED = "less was kept than asked"
+CONFLICT = "another policy is set already"
+"""The two ways in which a step fails without an errno."""
+
 MODE_MASK = 0x1FFF
 """The mode without its flags (bits 13 to 15)."""
 
@@ -67,18 +71,18 @@ class Kernel(Protocol):
 
 
 class Refused(Exception):
-    """A step that did not come to pass: by an errno, or by the kernel keeping less than was asked."""
+    """A step that did not come to pass although no call failed."""
 
-    def __init__(self, code: int | None, got: str = "") -> None:
-        super().__init__(code, got)
-        self.code = code
+    def __init__(self, why: str, got: str) -> None:
+        super().__init__(why, got)
+        self.why = why
         self.got = got
 
 
 def compare(asked: object, got: object) -> None:
     """The kernel truncates masks silently: what was asked and what is there must be the same."""
     if asked != got:
-        raise Refused(None, str(got) or "nothing")
+        raise Refused(TRUNCATED, str(got) or "nothing")
 
 
 @value
@@ -132,7 +136,7 @@ class SetMemoryPolicy:
             compare(self.nodes, self.nodes & kernel.allowed_memory())
             return "already"
         if present and present.mode not in (MPOL_DEFAULT, MPOL_LOCAL) and not self.ours:
-            raise Refused(errno.EEXIST, str(present))
+            raise Refused(CONFLICT, str(present))
         kernel.set_memory_policy(self.policy)
         # With STATIC_NODES get_mempolicy returns the nodes as asked: what counts is what of them is allowed.
         compare(self.policy, kernel.memory_policy())

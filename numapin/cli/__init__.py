@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from numapin.cli.session import leave_cause
 from numapin.errors import Exit, NumapinError
+from numapin.log import say
 
 INTERRUPTED, PIPE_CLOSED = 128 + 2, 128 + 13
 """As a shell would report a death by SIGINT and by SIGPIPE."""
@@ -65,6 +66,6 @@ def _by_click(arguments: list[str]) -> int:
 def _fail(message: str, hint: str, status: Exit) -> int:
     """Say what went wrong, on stderr and where Kubernetes looks for it."""
     sentence = message.rstrip(".")
-    sys.stderr.write(f"numapin: {sentence}\n" + (f"  hint: {hint}\n" if hint else ""))
+    say(f"numapin: {sentence}\n" + (f"  hint: {hint}\n" if hint else ""))
     leave_cause(os.environ.get("NUMAPIN_TERMINATION_LOG", "/dev/termination-log"), f"{sentence}. {hint}".strip())
     return int(status)

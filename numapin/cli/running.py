@@ -1,7 +1,7 @@
 """`numapin run`: judge, bind, exec."""
 
+import contextlib
 import os
-import sys
 
 from numapin.apply import apply, describe_refusal, refusals
 from numapin.cli import session
@@ -30,10 +30,10 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
     _say_verdict(log, judged)
 
     def show(result: Plan) -> None:
-        if asked.format == "json":
-            session.print_report("json", judged, result, with_steps=True)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        # A report that cannot be written keeps no server from starting.
+        with contextlib.suppress(OSError):
+            if asked.format == "json":
+                session.print_report("json", judged, result, with_steps=True)
 
     refused = refusals(steps)
     if not judged.exit and not refused:

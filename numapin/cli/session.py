@@ -64,19 +64,24 @@ def print_json(record: dict[str, Any]) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines on stdout, flushed, so that nothing is lost at exec."""
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    sys.stdout.flush()
+    """Lines on stdout, flushed, so that nothing is lost at exec. A process may be started without a stdout."""
+    if sys.stdout:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.flush()
 
 
 def is_colourful() -> bool:
     """Whether stdout is a terminal that wants colour (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return _is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal() -> bool:
+    return bool(sys.stdout) and sys.stdout.isatty()
 
 
 def can_draw() -> bool:
     """Whether stdout is a terminal that shows box-drawing characters."""
-    return sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
+    return _is_terminal() and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def leave_cause(path: str, sentence: str) -> None:

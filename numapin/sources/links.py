@@ -1,6 +1,5 @@
 """Network interfaces and the PCI functions under them: /sys/class/net (Documentation/ABI/testing/sysfs-class-net)."""
 
-import json
 from collections.abc import Mapping
 
 from numapin.assignment import NetworkInterface, Note, RdmaDevice
@@ -89,6 +88,8 @@ def plugin_functions(root: Root, environment: Mapping[str, str]) -> tuple[list[P
 def _named(variable: str, value: str) -> list[str]:
     if not variable.endswith("_INFO"):
         return [token.strip() for token in value.split(",") if token.strip()]
+    import json  # noqa: PLC0415 -- only these variables need it
+
     try:
         record = json.loads(value)
     except (ValueError, RecursionError):

@@ -2,24 +2,22 @@
 
 from collections.abc import Mapping
 
-from numapin.assignment import Assignment, Device, Note
+from numapin.assignment import Assignment, Device
 from numapin.errors import UsageError
 from numapin.ids import CpuSet, NodeSet, PciAddress
-from numapin.settings import AUTO, Settings
-from numapin.sources.accelerators import read_accelerators
+from numapin.settings import Settings
 from numapin.sources.cgroup import Cgroups, Cpuset
 from numapin.sources.container import read_container, read_realtime
+from numapin.sources.devices import read_devices
 from numapin.sources.environment import read_environment
 from numapin.sources.interrupts import read_interrupts
-from numapin.sources.links import own_interfaces, read_interfaces
 from numapin.sources.nccl import read_nccl_nodes
 from numapin.sources.nodes import read_nodes, read_online_cpus, read_siblings
 from numapin.sources.pci import read_all_pci, read_pci
 from numapin.sources.pod import read_pod
 from numapin.sources.process import Status, read_permissions, read_status
-from numapin.sources.rdma import read_rdma
 from numapin.sources.root import Root
-from numapin.sources.selection import known_names, select
+from numapin.sources.selection import known_names
 from numapin.topology import Topology
 from numapin.values import replace
 
@@ -50,32 +48,24 @@ def read_assignment(root: Root, topology: Topology, settings: Settings) -> Assig
     limits = cgroups.limits()
     container = read_container(root, limits, environment)
     cpuset = _effective(cgroups.cpuset(), status, topology.cpus_online)
-    found = read_accelerators(root, environment)
-    rdma = select("--rdma", settings.rdma, visible := read_rdma(root), visible)
-    interfaces, notes = own_interfaces(root, environment, visible, container.host_network)
-    nics = select(
-        "--nics",
-        settings.nics,
-        interfaces,
-        interfaces if settings.nics in (AUTO, ("none",)) else read_interfaces(root)[0],
-    )
-    assignment = Assignment(
+    devices = read_devices(root, settings, environment, host_network=container.host_network)
+    pod, pod_notes = read_pod(root) if settings.scope == "pod" else ((), ())
+    check_homes(topology, devices.all, settings.home)
+    return Assignment(
         cpus=_allowed_cpus(topology, settings.cpus, cpuset.cpus),
         mems=_allowed_mems(topology, settings.mems, cpuset.mems),
         affinity=None if settings.cpus else status.affinity,
-        accelerators=select("--gpus", settings.gpus, found.accelerators, found.accelerators),
-        rdma=rdma,
-        nics=nics,
-        interrupts=read_interrupts(root, (*rdma, *nics)) if settings.irq != "off" else (),
+        accelerators=devices.accelerators,
+        rdma=devices.rdma,
+        nics=devices.nics,
+        interrupts=read_interrupts(root, (*devices.rdma, *devices.nics)) if settings.irq != "off" else (),
         permissions=read_permissions(root, status),
         realtime=read_realtime(root, limits),
         container=container,
-        pod=read_pod(root) if settings.scope == "pod" else (),
-        notes=_relevant((*found.notes, *notes), settings),
+        pod=pod,
+        notes=(*devices.notes, *pod_notes),
         nccl_nodes=read_nccl_nodes(root, environment),
     )
-    check_homes(topology, assignment.devices, settings.home)
-    return assignment
 
 
 def _effective(cpuset: Cpuset, status: Status, online: CpuSet) -> Cpuset:
@@ -100,12 +90,6 @@ def _allowed_mems(topology: Topology, asked: NodeSet | None, granted: NodeSet | 
         raise UsageError(f"--mems {asked}: there is no node {asked - existing} here, there are {existing}")
     allowed = granted if asked is None else asked
     return topology.memory_nodes if allowed is None else allowed & topology.memory_nodes
-
-
-def _relevant(notes: tuple[Note, ...], settings: Settings) -> tuple[Note, ...]:
-    """Notes about kinds of devices that the operator did not take out of the judgement."""
-    silent = {"GPU_HIDDEN"} if settings.gpus == ("none",) else set[str]()
-    return tuple(note for note in notes if note.code not in silent)
 
 
 def check_homes(topology: Topology, devices: tuple[Device, ...], homes: Mapping[str, int]) -> None:

@@ -1,6 +1,5 @@
 """What only netlink tells of an interface: its kind, and whether its parent is in another namespace."""
 
-import json
 from typing import Any
 
 from numapin.sources.parsing import read
@@ -44,6 +43,8 @@ def _link(message: Any) -> Link:
 
 def parse_links(text: str) -> dict[str, Link]:
     """The answers that a capture kept as JSON. Raises ValueError where the text is not such a record."""
+    import json  # noqa: PLC0415 -- only captures need it
+
     try:
         record = json.loads(text)
         return {name: Link(entry.get("kind"), entry.get("parent_namespace")) for name, entry in record.items()}

@@ -4,7 +4,6 @@ NVML shows the GPUs whose device files this container may open, in the order of 
 nothing of CUDA_VISIBLE_DEVICES (NVML API reference, nvmlDeviceGetHandleByIndex_v2).
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -136,6 +135,8 @@ def _migs(pynvml: Any, handle: Any) -> Iterator[str]:
 
 def parse_answers(text: str) -> Answers:
     """The answers that a capture kept as JSON. Raises ValueError where the text is not such a record."""
+    import json  # noqa: PLC0415 -- only captures need it
+
     try:
         record = json.loads(text)
         gpus = tuple(_gpu(entry) for entry in record["gpus"])

@@ -1,6 +1,7 @@
 """Other processes of the pod, where it shares one process namespace (shareProcessNamespace)."""
 
-from numapin.assignment import PodProcess
+from numapin.assignment import Note, PodProcess
+from numapin.errors import CannotRead
 from numapin.sources.process import read_status
 from numapin.sources.root import Root
 
@@ -8,25 +9,33 @@ IDLE = ("pause",)
 """The sandbox's own process holds namespaces open and does nothing; it is never pinned."""
 
 
-def read_pod(root: Root) -> tuple[PodProcess, ...]:
-    """Every other process in sight with its allowed CPUs; none where this is the host's process namespace."""
+def read_pod(root: Root) -> tuple[tuple[PodProcess, ...], tuple[Note, ...]]:
+    """Every other process in sight with its allowed CPUs; none, and a note, in the host's own process namespace.
+
+    Raises CannotRead where psutil cannot be imported: silence would look like a pod that is aligned.
+    """
     if _name(root, "2") == "kthreadd":
-        return ()
+        message = (
+            "--scope pod cannot be judged: this is the host's process namespace, which shows every pod's processes"
+        )
+        return (), (Note("POD_HIDDEN", "pod", message, warns=False),)
     found = []
     for pid in _pids(root):
         status = read_status(root, str(pid))
         name = status.values.get("Name", "")
         if status.affinity and name not in IDLE:
             found.append(PodProcess(pid, name, status.affinity))
-    return tuple(found)
+    return tuple(found), ()
 
 
 def _pids(root: Root) -> list[int]:
     own = (root.resolve("/proc/self") or "").rpartition("/")[2]
     if not root.is_live:
         return [int(name) for name in root.names("/proc") if name.isascii() and name.isdecimal() and name != own]
-    import psutil  # noqa: PLC0415 -- 15 ms, and only --scope pod needs it
-
+    try:
+        import psutil  # noqa: PLC0415 -- 15 ms, and only --scope pod needs it
+    except ImportError as error:
+        raise CannotRead(f"--scope pod needs psutil, which cannot be imported: {error}") from None
     return [pid for pid in psutil.pids() if str(pid) != own]
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from numapin.assignment import Accelerator, Device
 from numapin.errors import UsageError
-from numapin.settings import AUTO
+from numapin.settings import AUTO, NONE
 
 Chosen = TypeVar("Chosen", bound=Device)
 
@@ -19,7 +19,7 @@ def select(
     """
     if names == AUTO:
         return tuple(auto)
-    if names == ("none",):
+    if names == NONE:
         return ()
     everything = list(visible)
     found = (_one(option, name, everything) for name in names)

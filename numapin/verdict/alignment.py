@@ -22,6 +22,8 @@ class Finding:
 
 def misalignments(case: Case) -> Iterator[Finding]:
     """All that makes this case misaligned under its policy, for `single-numa-node` where it is `best-effort`."""
+    if case.is_all_unknown:
+        return
     one_node = case.settings.policy != "restricted"
     yield from _accelerators(case, one_node)
     yield from _other_devices(case, one_node)
@@ -98,9 +100,11 @@ def _cpus_elsewhere(case: Case) -> str:
 
 def _held(case: Case, unit: NodeSet) -> str:
     """What needs this unit: its accelerators, else its other devices, else the CPUs."""
-    devices = case.assignment.accelerators or case.assignment.devices
-    here = wording.devices_by_node(case, (one for one in devices if case.homes[one].node in unit))
-    return ", ".join(here) if here else wording.company(case, unit & case.cpu_nodes)
+    for devices in (case.assignment.accelerators, case.assignment.devices):
+        here = wording.devices_by_node(case, (one for one in devices if case.homes[one].node in unit))
+        if here:
+            return ", ".join(here)
+    return wording.company(case, unit & case.cpu_nodes)
 
 
 def _memory(case: Case) -> Iterator[Finding]:

@@ -46,6 +46,12 @@ class Case:
         return self.homes_of(self.assignment.accelerators) or self.required
 
     @property
+    def is_all_unknown(self) -> bool:
+        """Devices are assigned, nobody can say where any of them is, and that matters: nothing can be called wrong."""
+        devices = self.assignment.devices
+        return bool(devices) and not self.homes_of(devices) and self.settings.unknown == "fail"
+
+    @property
     def cpu_nodes(self) -> NodeSet:
         """The nodes of the allowed CPUs."""
         return self.topology.nodes_of(self.assignment.cpus)
