@@ -19,8 +19,9 @@ MODES = {0: "MPOL_DEFAULT", 1: "MPOL_PREFERRED", 2: "MPOL_BIND", 3: "MPOL_INTERL
 }
 """Memory policy modes (linux/mempolicy.h). Debian's numaif.h of libnuma 2.0.16 lacks the later ones."""
 MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_LOCAL, MPOL_PREFERRED_MANY = 0, 1, 2, 4, 5
-MPOL_F_STATIC_NODES = 1 << 15
-"""Without it, a later write to cpuset.mems renumbers the policy to another node [measured on 6.1 and 6.12]."""
+MPOL_F_STATIC_NODES, MPOL_F_RELATIVE_NODES = 1 << 15, 1 << 14
+"""Without STATIC, a later write to cpuset.mems renumbers the policy to another node [measured on 6.1 and 6.12]; under
+RELATIVE the nodes are positions in the allowed ones."""
 TRUNCATED = "less was kept than asked"
 CONFLICT = "another policy is set already"
 """The two ways in which a step fails without an errno."""
@@ -153,7 +154,8 @@ class SetMemoryPolicy:
     def _agrees(self, present: MemoryPolicy) -> bool:
         """The runtime (OCI linux.memoryPolicy) or a numactl in front chose these very nodes: theirs is kept."""
         modes = (MPOL_BIND,) if self.mode == "bind" else (MPOL_BIND, MPOL_PREFERRED, MPOL_PREFERRED_MANY)
-        return not self.ours and present.mode in modes and present.nodes == self.nodes
+        relative = present.flags & MPOL_F_RELATIVE_NODES
+        return not self.ours and present.mode in modes and not relative and present.nodes == self.nodes
 
 
 @value

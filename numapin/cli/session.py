@@ -33,9 +33,10 @@ class Judged:
     @property
     def exit(self) -> Exit:
         """The exit status that the verdict alone comes to: a policy that only warns lets pass what it warned of."""
-        if not self.verdict.errors:
-            return Exit.ALIGNED
-        return Exit.MISALIGNED if self.verdict.status == "misaligned" else Exit.CANNOT_TELL
+        weights = {reason.weight for reason in self.verdict.errors}
+        if "misaligned" in weights:
+            return Exit.MISALIGNED
+        return Exit.CANNOT_TELL if weights else Exit.ALIGNED
 
 
 def read_and_judge(root: Root, settings: Settings) -> Judged:

@@ -7,6 +7,7 @@ from numapin.home import Locator
 from numapin.ids import NodeSet
 from numapin.topology import Node, Topology
 from numapin.values import value
+from numapin.verdict.wording import count
 
 GIB = 1 << 30
 
@@ -30,7 +31,7 @@ def picture(machine: Topology, assignment: Assignment, locator: Locator, drawn: 
     """
     branch = DRAWN if drawn else PLAIN
     cpus = machine.cpus_online
-    yield f"{_count(len(machine.nodes), 'node')}, {_count(len(cpus), 'CPU')} online ({cpus})"
+    yield f"{count(len(machine.nodes), 'node')}, {count(len(cpus), 'CPU')} online ({cpus})"
     homes = {device: locator.device(device) for device in assignment.devices}
     for node in machine.nodes:
         yield _node(node, machine)
@@ -83,7 +84,3 @@ def _device(device: Device, source: str | None) -> str:
 def _branches(entries: list[str], branch: Branch) -> Iterator[str]:
     for position, entry in enumerate(entries, start=1):
         yield f"  {branch.last if position == len(entries) else branch.inner}{entry}"
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"

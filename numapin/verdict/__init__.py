@@ -103,11 +103,15 @@ def _place(case: Case, choice: Choice) -> str:
 def _cost(case: Case, nodes: NodeSet) -> str:
     """What the firmware says that remote access costs from here."""
     node = case.topology.node(next(iter(nodes), -1))
-    remote = [far for other, far in node.distances.items() if other in case.topology.cpu_nodes - nodes] if node else []
-    if not node or not remote or node.id not in node.distances:
+    if node is None or node.id not in node.distances:
         return ""
-    local = node.distances[node.id]
-    return f"Every copy between the nodes crosses the socket link (distance {max(remote)} instead of {local})."
+    others = case.topology.cpu_nodes - case.unit(node.id)
+    far = max((node.distances[other] for other in others if other in node.distances), default=None)
+    if far is None:
+        return ""
+    return (
+        f"Every copy between the nodes crosses the socket link (distance {far} instead of {node.distances[node.id]})."
+    )
 
 
 def _status(reasons: tuple[Reason, ...], *, blind: bool) -> Status:

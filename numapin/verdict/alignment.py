@@ -59,7 +59,7 @@ def _other_devices(case: Case, one_node: bool) -> Iterator[Finding]:
         home = case.homes[device].node
         if home is not None and home not in case.spread(beside):
             here = wording.place([device.label], NodeSet.of([home]))
-            yield Finding(_remote_code(device), device.name, f"{here}, {_beside(case, beside)}")
+            yield Finding(_remote_code(device), device.name, f"{here}, {wording.company(case, beside)}")
 
 
 def _majority(case: Case, homes: NodeSet) -> NodeSet:
@@ -71,12 +71,6 @@ def _majority(case: Case, homes: NodeSet) -> NodeSet:
 
     units = case.units(homes)
     return max(units, key=merit) & homes if units else NodeSet()
-
-
-def _beside(case: Case, on: NodeSet) -> str:
-    if case.assignment.accelerators or case.cpus_on(on):
-        return wording.company(case, on)
-    return "the other devices are on " + wording.nodes(on)
 
 
 def _remote_code(device: RdmaDevice | NetworkInterface) -> str:

@@ -97,7 +97,7 @@ class Case:
         for node in {**peers, **assigned}.values():
             if node is not None:
                 held[self.unit(node)] = held.get(self.unit(node), 0) + 1
-        wanted = sum(node is not None for node in assigned.values())
+        wanted = len(assigned)
         for count, capacity in enumerate(sorted(held.values(), reverse=True), start=1):
             wanted -= capacity
             if wanted <= 0:

@@ -87,16 +87,14 @@ def _interrupts(case: Case) -> Iterator[Finding]:
     if not interrupts or case.settings.irq == "off":
         return
     devices = sorted({interrupt.device for interrupt in interrupts})
-    count = len(interrupts)
+    number = wording.count(len(interrupts), "interrupt")
     if case.assignment.permissions.proc_irq_read_only:
-        message = (
-            f"/proc/irq is read-only here: the {count} interrupts of {wording.enumerate_names(devices)} cannot be moved"
-        )
+        message = f"/proc/irq is read-only here: {number} of {wording.enumerate_names(devices)} cannot be moved"
         yield Finding("IRQ_READ_ONLY", "/proc/irq", message)
     managed = [interrupt for interrupt in interrupts if interrupt.managed]
     for device in sorted({interrupt.device for interrupt in managed}):
         own = sum(interrupt.device == device for interrupt in managed)
-        yield Finding("IRQ_MANAGED", device, f"the kernel manages {own} interrupts of {device} itself")
+        yield Finding("IRQ_MANAGED", device, f"the kernel manages {wording.count(own, 'interrupt')} of {device} itself")
     balancer = case.assignment.container.irq_balancer
     if balancer:
         yield Finding("IRQ_BALANCER", "irqbalance", f"irqbalance runs here ({balancer})")

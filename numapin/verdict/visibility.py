@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from numapin.assignment import Accelerator
+from numapin.verdict import wording
 from numapin.verdict.alignment import Finding
 from numapin.verdict.case import Case, order
 
@@ -51,7 +52,7 @@ def _expected(name: str, expected: int | None, visible: int) -> Iterator[Finding
     if expected is not None and visible != expected:
         option = "--expect-gpus" if name == "GPU" else "--expect-rdma"
         are = "is" if visible == 1 else "are"
-        message = f"{visible} {name}{'' if visible == 1 else 's'} {are} visible, {option} says {expected}"
+        message = f"{wording.count(visible, name)} {are} visible, {option} says {expected}"
         yield Finding("DEVICE_MISSING", f"{name}s", message)
 
 

@@ -16,6 +16,11 @@ def enumerate_names(names: list[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
+def count(number: int, name: str) -> str:
+    """`1 interrupt`, `2 interrupts`."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def nodes(members: NodeSet) -> str:
     """`node 0`, `nodes 0-1`, `no node`."""
     return f"{'node' if len(members) == 1 else 'nodes'} {members}" if members else "no node"
@@ -55,10 +60,10 @@ def cpus_by_node(case: Case) -> list[str]:
 
 
 def company(case: Case, on: NodeSet) -> str:
-    """The accelerators and allowed CPUs of these nodes, as the piece that the others should be beside."""
-    accelerators = [one for one in case.assignment.accelerators if case.homes[one].node in on]
-    allowed = case.assignment.cpus & case.topology.cpus_of(on)
-    names = label_all(accelerators)
+    """What the others should be beside: the accelerators of these nodes, or else the devices, and the allowed CPUs."""
+    devices = case.assignment.accelerators if case.homes_of(case.assignment.accelerators) else case.assignment.devices
+    names = label_all(device for device in devices if case.homes[device].node in on)
     if len(names) > MOST:
-        names = [f"{len(names)} accelerators"]
-    return place([*names, *([cpus(allowed)] if allowed else [])], on)
+        names = [f"all {len(names)} devices" if len(names) == len(devices) else f"{len(names)} devices"]
+    allowed = case.assignment.cpus & case.topology.cpus_of(on)
+    return place([*names, *([cpus(allowed)] if allowed else [])] or ["nothing of this container"], on)
