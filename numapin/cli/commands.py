@@ -115,3 +115,28 @@ numapin.add_command(
         "show", actions.show, "Show the machine's topology and this container in it.", ASSIGNED, READING, takes=False
     )
 )
+
+
+def _capture(output: str | None, check: str | None, root: str) -> int:
+    from numapin.cli import capturing  # noqa: PLC0415 -- only this command needs it
+
+    return capturing.check(check) if check else capturing.capture(output, root)
+
+
+numapin.add_command(
+    click.Command(
+        "capture",
+        callback=_capture,
+        params=[
+            click.Option(["-o", "--output"], metavar="FILE", help="Write the capture there.  [default: stdout]"),
+            click.Option(["--check"], metavar="FILE", help="Say what a capture holds, and what it should not."),
+            click.Option(
+                ["--root"], metavar="DIR", default="/", help="Capture this captured machine anew.  [default: /]"
+            ),
+        ],
+        help="Keep the files that numapin reads here, as one text file for a bug report; --root reads it anywhere.\n\n"
+        "It holds no environment variable, command line or name that is not on a short list; identifiers of hardware, "
+        "containers and networks are replaced.",
+        short_help="Keep what numapin reads here in one text file, for a bug report.",
+    )
+)

@@ -179,7 +179,7 @@ BINDING = (
 """Options that say what is bound, and how much each step matters."""
 
 READING = (
-    Option("root", "DIR|TAR", str, "/", "Read this captured machine."),
+    Option("root", "DIR|TAR|FILE", str, "/", "Read this captured machine."),
     Option("format", "text|json", choice("text|json"), "text", "Form of the report."),
 )
 """Options about where to read and how to report."""

@@ -20,14 +20,17 @@ STACKED = ("vlan", "macvlan", "ipvlan", "bond", "macvtap")
 def read_interfaces(root: Root) -> tuple[tuple[NetworkInterface, ...], tuple[Note, ...]]:
     """Interfaces of this network namespace with a PCI function under them, and those that hide theirs."""
     found: list[NetworkInterface] = []
-    notes: list[Note] = []
     for name in root.names(NET):
         address = function_below(root, name)
         if address:
             found.append(NetworkInterface(name, address))
-        elif _kind(root, name) in STACKED:
-            notes.append(Note("NODE_UNKNOWN", name, hidden_parent(root, name)))
+    notes = [Note("NODE_UNKNOWN", name, hidden_parent(root, name)) for name in unexplained(root)]
     return tuple(found), tuple(notes)
+
+
+def unexplained(root: Root) -> list[str]:
+    """Interfaces that are stacked on another one, of which sysfs does not show what is at the bottom."""
+    return [name for name in root.names(NET) if _kind(root, name) in STACKED and not function_below(root, name)]
 
 
 def function_below(root: Root, name: str, depth: int = 0) -> PciAddress | None:

@@ -41,6 +41,11 @@ def _link(message: Any) -> Link:
     return Link(kind, message.get_attr("IFLA_LINK_NETNSID"))
 
 
+def record(link: Link) -> dict[str, Any]:
+    """An answer as a capture keeps it; the other way round from `parse_links`."""
+    return {"kind": link.kind, "parent_namespace": link.parent_namespace}
+
+
 def parse_links(text: str) -> dict[str, Link]:
     """The answers that a capture kept as JSON. Raises ValueError where the text is not such a record."""
     import json  # noqa: PLC0415 -- only captures need it

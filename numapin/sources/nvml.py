@@ -145,6 +145,21 @@ def parse_answers(text: str) -> Answers:
         raise ValueError(f"not a record of NVML answers: {error!r}") from None
 
 
+def record(answers: Answers) -> dict[str, Any]:
+    """The answers as a capture keeps them; the other way round from `parse_answers`."""
+    gpus = [
+        {
+            "index": gpu.index,
+            "uuid": gpu.uuid,
+            "pci": str(gpu.pci) if gpu.pci else None,
+            "cpus": None if gpu.cpu_affinity is None else str(gpu.cpu_affinity),
+            "migs": list(gpu.migs),
+        }
+        for gpu in answers.gpus
+    ]
+    return {"gpus": gpus, "failure": answers.failure, "lost": [list(one) for one in answers.lost]}
+
+
 def _gpu(entry: dict[str, Any]) -> Gpu:
     pci, cpus = entry.get("pci"), entry.get("cpus")
     return Gpu(

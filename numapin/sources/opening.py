@@ -4,11 +4,14 @@ import os
 
 from numapin.errors import UsageError
 from numapin.sources.captured import DirectoryRoot
-from numapin.sources.root import LiveRoot, Root
+from numapin.sources.root import LiveRoot, Root, read_descriptor
+from numapin.sources.textual import FIRST_LINE, parse_capture
+
+MOST_CAPTURE = 64 << 20
 
 
 def open_root(text: str) -> Root:
-    """The root that `--root` names: `/`, a directory, or a tar archive of any compression that Python reads.
+    """The root that `--root` names: `/`, a directory, a text capture, or a tar archive that Python can read.
 
     Raises UsageError where it is none of these, or holds no machine.
     """
@@ -18,9 +21,19 @@ def open_root(text: str) -> Root:
         return DirectoryRoot(machine_directory(text))
     if not os.path.exists(text):
         raise UsageError(f"--root {text}: there is no such file or directory")
+    if (read_descriptor(text) or b"").startswith(FIRST_LINE.encode()):
+        return parse_capture(text, _whole(text))
     from numapin.sources.archive import open_archive  # noqa: PLC0415 -- tarfile and its decompressors cost 15 ms
 
     return open_archive(text)
+
+
+def _whole(path: str) -> str:
+    """The text of a capture. Raises UsageError where it is longer than any machine's."""
+    if os.path.getsize(path) > MOST_CAPTURE:
+        raise UsageError(f"--root {path} is longer than {MOST_CAPTURE >> 20} MiB: no capture is")
+    with open(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        return file.read()
 
 
 def machine_directory(base: str) -> str:

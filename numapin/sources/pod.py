@@ -1,5 +1,7 @@
 """Other processes of the pod, where it shares one process namespace (shareProcessNamespace)."""
 
+import os
+
 from numapin.assignment import Note, PodProcess
 from numapin.errors import CannotRead
 from numapin.sources.process import read_status
@@ -29,7 +31,7 @@ def read_pod(root: Root) -> tuple[tuple[PodProcess, ...], tuple[Note, ...]]:
 
 
 def _pids(root: Root) -> list[int]:
-    own = (root.resolve("/proc/self") or "").rpartition("/")[2]
+    own = str(os.getpid()) if root.is_live else (root.resolve("/proc/self") or "").rpartition("/")[2]
     if not root.is_live:
         return [int(name) for name in root.names("/proc") if name.isascii() and name.isdecimal() and name != own]
     try:
