@@ -1,0 +1,65 @@
+"""The cpuset rewritten under a running server, as the kubelet does it: what holds, what moves, what comes back."""
+
+from typing import Any
+
+from tests.lab.guest.launch import Server, driver
+from tests.lab.guest.main import case
+from tests.lab.guest.process import status
+from tests.lab.guest.setting import Cgroup
+
+GROW = 20
+
+
+def _grown(server: Server) -> dict[str, Any]:
+    """The policy of now, and where the pages went that were allocated after the write."""
+    before = server.look()["pages"]
+    server.grow(GROW)
+    seen = server.look()
+    more = {node: count - before.get(node, 0) for node, count in seen["pages"].items()}
+    return {
+        "policies": seen["policies"],
+        "old": before,
+        "new": {node: count for node, count in more.items() if count > 0},
+        "cpus": sorted({thread["cpus"] for thread in seen["threads"]}),
+    }
+
+
+def _rewritten(group: str, setting: str, values: tuple[str, ...], **start: str) -> dict[str, Any]:
+    """A server bound to node 1, and what the kernel shows of it after each write to its cgroup."""
+    cgroup = Cgroup(group, **start)
+    with Server("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
+        seen = {"start": _grown(server)}
+        for value in values:
+            cgroup.set(**{setting: value})
+            seen[value] = _grown(server)
+    return seen
+
+
+@case
+def mems() -> dict[str, Any]:
+    """Away from the lower node and back, then without the bound node and with it again."""
+    return _rewritten("mems", "cpuset_mems", ("1-2", "0", "0-1"), cpuset_cpus="0-5", cpuset_mems="0-1")
+
+
+@case
+def cpus() -> dict[str, Any]:
+    """numapin narrowed to the CPUs of node 1, 3 to 5, in a cpuset of all CPUs."""
+    values = ("2-4", "0-2", "0-5")
+    return _rewritten("cpus", "cpuset_cpus", values, cpuset_cpus="0-5", cpuset_mems="0-1")
+
+
+@case
+def mems_without_numapin() -> dict[str, Any]:
+    """A plain MPOL_BIND of numactl, for comparison: what MPOL_F_STATIC_NODES is for."""
+    cgroup = Cgroup("plain", cpuset_cpus="0-5", cpuset_mems="0-1")
+    with Server(mib=20, front=(*cgroup.front, "numactl", "--membind=1")) as server:
+        cgroup.set(cpuset_mems="1-2")
+        return _grown(server)
+
+
+@case
+def memory_only_node() -> dict[str, Any]:
+    """A cpuset of all nodes: the memory of the node without CPUs is left alone."""
+    cgroup = Cgroup("three", cpuset_cpus="0-5", cpuset_mems="0-2")
+    with Server("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
+        return {**_grown(server), "allowed": status(server.pid)["Mems_allowed_list"]}
