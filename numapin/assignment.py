@@ -92,8 +92,6 @@ class Interrupt:
     device: str
     """Name of the RDMA device or interface."""
     pci: PciAddress
-    affinity: CpuSet
-    """smp_affinity_list."""
     managed: bool = False
     """The kernel manages it itself (IRQD_AFFINITY_MANAGED): its affinity file is read-only from 6.12 on."""
 

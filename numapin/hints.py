@@ -30,23 +30,25 @@ _IN_POD = {
 
 _OUTSIDE = {
     "CPUS_REMOTE": "Start the container with {place}.",
-    "CPUS_SPAN_NODES": "Start the container with the CPUs of one node ({place}), or use --policy restricted.",
+    "CPUS_SPAN_NODES": "Start the container with the CPUs of one node ({place}), or {wider}.",
     "MEMS_REMOTE": "Start the container with {place}.",
     "MEMS_SPAN_NODES": "Start the container with {place}, or leave out --no-narrow.",
     "GPUS_SPAN_NODES": "Give the container GPUs of one node, or use --policy restricted for a server that needs more.",
     "GPUS_SPREAD": "Give the container GPUs of fewer nodes.",
-    "RDMA_REMOTE": "Give the container an RDMA device of the accelerators' node.",
-    "NIC_REMOTE": "Give the container an interface of the accelerators' node.",
+    "RDMA_REMOTE": "Give the container an RDMA device of {beside} node.",
+    "NIC_REMOTE": "Give the container an interface of {beside} node.",
     "POD_SPANS_NODES": "Give all containers of the pod CPUs of the same node.",
 }
 
+UNSAFE = "Give the container one more CPU, or force it with --rt-unsafe."
+
 _ANYWHERE = {
     "SANDBOXED": "Run the server outside the sandbox, or with --policy none, which judges and binds nothing.",
-    "TOPOLOGY_HIDDEN": "Mount /sys, or use --policy none, which judges and binds nothing.",
+    "TOPOLOGY_HIDDEN": "Mount /sys if it is not there (a kernel without NUMA shows no node), or use --policy none.",
     "POD_HIDDEN": "Use --scope container, or run in a pod with shareProcessNamespace and without hostPID.",
-    "NODE_UNKNOWN": "Say where it is with --home {subject}=NODE, or go on without it with --unknown warn.",
+    "NODE_UNKNOWN": "Say where it is with --home {subject}=NODE{onward}.",
     "GPU_HIDDEN": "Give the container the driver's utility capability (NVIDIA_DRIVER_CAPABILITIES=compute,utility) and "
-    "restart it if the driver was upgraded; or go on without it with --unknown warn.",
+    "restart it if the driver was upgraded{onward}.",
     "DEVICE_MISSING": "Look whether the device plugin gave the container all its devices and whether they are healthy.",
     "DEVICE_ABSENT": "Look where the variable is set: the server will not find the device either.",
     "NODE_WITHOUT_MEMORY": "Memory bandwidth is that of the other node; fill this node's memory slots.",
@@ -62,7 +64,7 @@ _ANYWHERE = {
     "IRQ_READ_ONLY": "Interrupts stay where they are. Pin them from the host (an agent there), or run privileged.",
     "IRQ_MANAGED": "They cannot be moved, and already follow the CPUs that submit to them.",
     "IRQ_BALANCER": "Ban them there (irqbalance --banirq=N or --banmod=DRIVER), or it moves them again within seconds.",
-    "RT_UNSAFE": "Give the container one more CPU, or force it with --rt-unsafe.",
+    "RT_UNSAFE": UNSAFE,
 }
 
 
@@ -75,13 +77,24 @@ class Setting:
     """The container options that would put it right: `--cpuset-cpus 0-15 --cpuset-mems 0`."""
     cost: str
     """What remote access costs here, as a sentence; empty where nobody can say."""
+    beside: str
+    """Whose node the other devices should be on: `the accelerators'`."""
+    narrow: bool
+    """More than is needed is narrowed, and not wrong in itself."""
+    lenient: bool
+    """What nobody can say only warns already."""
 
 
 def for_reason(code: str, subject: str, setting: Setting) -> str:
     """The hint of a reason; empty where there is nothing to do."""
     if code not in _OUTSIDE:
-        return _ANYWHERE.get(code, "").format(subject=subject)
-    remedy = _ANEW + _IN_POD[code] if setting.in_pod else _OUTSIDE[code].format(place=setting.place)
+        onward = "" if setting.lenient else ", or go on without it with --unknown warn"
+        return _ANYWHERE.get(code, "").format(subject=subject, onward=onward)
+    if setting.in_pod:
+        remedy = _ANEW + _IN_POD[code]
+    else:
+        wider = "use --policy restricted" if setting.narrow else "leave out --no-narrow"
+        remedy = _OUTSIDE[code].format(place=setting.place, wider=wider, beside=setting.beside)
     return f"{setting.cost} {remedy}".strip()
 
 

@@ -171,6 +171,11 @@ class PciAddress:
         return f"{self.domain:04x}:{self.bus:02x}:{self.device:02x}.{self.function}"
 
 
+def printable(text: str) -> str:
+    """The text on one line: what is not printable as an escape, so that no name can forge a line of a log."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def shorten(text: str, limit: int = 60) -> str:
     """Foreign text, quoted for a message: one line, printable, at most `limit` characters of it."""
     quoted = repr(text[:limit])

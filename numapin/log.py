@@ -4,6 +4,8 @@ import contextlib
 import sys
 from typing import Any, Literal, Protocol
 
+from numapin.ids import printable
+
 Level = Literal["info", "warning", "error"]
 
 
@@ -35,7 +37,7 @@ def say(text: str) -> None:
 def _say(_: Level, line: str, /, **fields: Any) -> None:
     """A line says it all to a person, but for the hint."""
     hint = fields.get("hint")
-    say(f"numapin: {line}\n" + (f"numapin:   hint: {hint}\n" if hint else ""))
+    say(f"numapin: {printable(line)}\n" + (f"numapin:   hint: {printable(hint)}\n" if hint else ""))
 
 
 def _json_log() -> Log:

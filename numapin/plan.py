@@ -85,7 +85,7 @@ def _main_thread(priority: int, assignment: Assignment, settings: Settings, cpus
     step = SetScheduling(priority)
     danger = None if settings.rt_unsafe else unsafe(cpus, assignment.realtime)
     if danger and settings.rt != "off":
-        hint = f"{danger}. {hints.for_reason('RT_UNSAFE', '', hints.Setting(False, '', ''))}"
+        hint = f"{danger}. {hints.UNSAFE}"
         outcome: Outcome = "refused" if settings.rt == "require" else "skipped"
         return PlannedStep(step, settings.rt, outcome, why="it is not safe here", hint=hint)
     return _planned(step, settings.rt, "--rt off")
@@ -97,24 +97,28 @@ def _interrupts(
     """Interrupts of the container's own NICs; in the host's network namespace only where they were spoken of."""
     if assignment.container.host_network and not settings.names_interrupts:
         return
+    homes = {device.pci: home.node for device, home in verdict.homes.items()}
+    targets: dict[int, tuple[CpuSet, CpuSet]] = {}
     for interrupt in assignment.interrupts:
-        node = next((home.node for device, home in verdict.homes.items() if device.pci == interrupt.pci), None)
+        node = homes.get(interrupt.pci)
         if node is None:
             continue
-        local = topology.cpus_of([node])
-        cpus = target_cpus(local, verdict.cpus, assignment, settings)
-        yield _pin(interrupt, cpus, settings, local)
+        if node not in targets:
+            local = topology.cpus_of([node])
+            targets[node] = local, target_cpus(local, verdict.cpus, assignment, settings)
+        yield _pin(interrupt, *targets[node], verdict.cpus, settings)
 
 
-def _pin(interrupt: Interrupt, cpus: CpuSet, settings: Settings, local: CpuSet) -> PlannedStep:
-    if not cpus:
-        step = PinInterrupt(interrupt.irq, local, interrupt.device)
-        hint = "no CPU of the device's node is open to interrupts (default_smp_affinity, --irq-cpus)"
-        return PlannedStep(step, settings.irq, "skipped", hint=hint)
-    step = PinInterrupt(interrupt.irq, cpus, interrupt.device)
+def _pin(interrupt: Interrupt, local: CpuSet, cpus: CpuSet, bound: CpuSet, settings: Settings) -> PlannedStep:
+    step = PinInterrupt(interrupt.irq, cpus or local, interrupt.device)
     if interrupt.managed:
         return PlannedStep(step, settings.irq, "skipped", hint="the kernel manages this interrupt itself")
-    return PlannedStep(step, settings.irq)
+    if cpus:
+        return PlannedStep(step, settings.irq)
+    hint = "this container has no CPU on the device's node"
+    if bound & local or settings.irq_cpus != "container":
+        hint = "no CPU of the device's node is open to interrupts (default_smp_affinity, --irq-cpus)"
+    return PlannedStep(step, settings.irq, "skipped", hint=hint)
 
 
 def target_cpus(local: CpuSet, bound: CpuSet, assignment: Assignment, settings: Settings) -> CpuSet:

@@ -8,7 +8,7 @@ import errno
 import shlex
 from typing import Literal, Protocol
 
-from numapin.ids import CpuSet, NodeSet
+from numapin.ids import CpuSet, NodeSet, printable
 from numapin.values import value
 
 Done = Literal["done", "already"]
@@ -215,7 +215,7 @@ class Execute:
     kind = "exec"
 
     def __str__(self) -> str:
-        return shlex.join(["execve", self.path, *self.arguments[1:]])
+        return printable(shlex.join(["execve", self.path, *self.arguments[1:]]))
 
     def perform(self, kernel: Kernel) -> Done:
         """Replace this process."""

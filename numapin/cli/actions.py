@@ -1,20 +1,28 @@
-"""What each command does, once its options are read."""
+"""What each command does, once its options are read; and the table of the commands."""
 
 import os
+from collections.abc import Callable
 
 from numapin.cli import session
-from numapin.cli.options import Asked
+from numapin.cli.options import ASSIGNED, EVERY, READING, Asked, Option
 from numapin.command import find_command
+from numapin.errors import NumapinError
 from numapin.plan import Command, make_plan
 from numapin.sources.opening import open_root
+from numapin.values import value
+
+Action = Callable[[Asked, tuple[str, ...]], int]
 
 
 def check(asked: Asked, _: tuple[str, ...]) -> int:
     """Judge and report."""
     root = open_root(asked.root)
     judged = session.read_and_judge(root, asked.settings)
-    plan = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, None)
-    session.print_report(asked.format, judged, plan, with_steps=False)
+    if asked.format == "json":
+        steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, None)
+        session.print_report("json", judged, steps)
+    else:
+        session.print_report("text", judged, None)
     if judged.exit and root.is_live:
         session.leave_cause(asked.termination_log, session.cause(judged))
     return int(judged.exit)
@@ -26,7 +34,7 @@ def plan(asked: Asked, command: tuple[str, ...]) -> int:
     found = _find(command, here=root.is_live)
     judged = session.read_and_judge(root, asked.settings)
     steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, found)
-    session.print_report(asked.format, judged, steps, with_steps=True)
+    session.print_report(asked.format, judged, steps)
     return int(judged.exit)
 
 
@@ -57,3 +65,28 @@ def show(asked: Asked, _: tuple[str, ...]) -> int:
     else:
         session.print_lines(picture.picture(machine, assignment, locator, drawn=session.can_draw()))
     return 0
+
+
+@value
+class Entry:
+    """One command of the command line."""
+
+    action: Action
+    about: str
+    options: tuple[Option, ...]
+    takes_command: bool
+
+    def perform(self, asked: Asked, command: tuple[str, ...]) -> int:
+        """Do it; a failure is told in the form, and left in the place, that the options name."""
+        try:
+            return self.action(asked, command)
+        except NumapinError as error:
+            return session.fail(error, asked)
+
+
+COMMANDS = {
+    "run": Entry(run, "Judge this container, bind CPUs, memory and interrupts, then become COMMAND.", EVERY, True),
+    "check": Entry(check, "Judge this container and do nothing: for init containers, hosts and CI.", EVERY, False),
+    "plan": Entry(plan, "Print the steps that `numapin run` would take, and take none.", EVERY, True),
+    "show": Entry(show, "Show the machine and this container in it.", (*ASSIGNED, *READING), False),
+}

@@ -1,14 +1,13 @@
 """The commands as click has them: help texts, and the option table turned into click's options."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from numapin import __version__
-from numapin.cli import actions
-from numapin.cli.options import ASSIGNED, BINDING, JUDGING, READING, SPEAKING, Asked, Option, resolve
+from numapin.cli.actions import COMMANDS, Entry
+from numapin.cli.options import Asked, Option, resolve
 from numapin.errors import Exit
 
 COMMAND = click.Argument(["command"], nargs=-1, type=click.UNPROCESSED)
@@ -51,24 +50,22 @@ def asked(parameters: dict[str, Any]) -> Asked:
     return resolve(given, os.environ)
 
 
-def command(
-    name: str, action: Callable[[Asked, tuple[str, ...]], int], about: str, *groups: tuple[Option, ...], takes: bool
-) -> click.Command:
-    """A command with groups of options, which perhaps takes a COMMAND of its own."""
+def command(name: str, entry: Entry) -> click.Command:
+    """A command of the table as click has it."""
 
     def callback(command: tuple[str, ...] = (), **parameters: Any) -> int:
-        return action(asked(parameters), command)
+        return entry.perform(asked(parameters), command)
 
-    parameters: list[click.Parameter] = [click_option(option) for group in groups for option in group]
+    options: list[click.Parameter] = [click_option(option) for option in entry.options]
     return click.Command(
         name,
         callback=callback,
-        params=[*parameters, *([COMMAND] if takes else [])],
-        help=about,
-        short_help=about,
+        params=[*options, *([COMMAND] if entry.takes_command else [])],
+        help=entry.about,
+        short_help=entry.about,
         epilog=EXIT_STATUS,
         # The first word that is no option begins COMMAND: its own options are not ours.
-        context_settings={"allow_interspersed_args": not takes},
+        context_settings={"allow_interspersed_args": not entry.takes_command},
     )
 
 
@@ -86,35 +83,8 @@ def numapin(ctx: click.Context, /) -> None:
         ctx.exit(Exit.USAGE)
 
 
-EVERYTHING = (JUDGING, ASSIGNED, BINDING, READING, SPEAKING)
-numapin.add_command(
-    command(
-        "run",
-        actions.run,
-        "Judge this container, bind CPUs, memory and interrupts, then become COMMAND.",
-        *EVERYTHING,
-        takes=True,
-    )
-)
-numapin.add_command(
-    command(
-        "check",
-        actions.check,
-        "Judge this container and do nothing: for init containers, hosts and CI.",
-        *EVERYTHING,
-        takes=False,
-    )
-)
-numapin.add_command(
-    command(
-        "plan", actions.plan, "Print the steps that `numapin run` would take, and take none.", *EVERYTHING, takes=True
-    )
-)
-numapin.add_command(
-    command(
-        "show", actions.show, "Show the machine's topology and this container in it.", ASSIGNED, READING, takes=False
-    )
-)
+for _name, _entry in COMMANDS.items():
+    numapin.add_command(command(_name, _entry))
 
 
 def _capture(output: str | None, check: str | None, root: str) -> int:

@@ -33,7 +33,7 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
         # A report that cannot be written keeps no server from starting.
         with contextlib.suppress(OSError):
             if asked.format == "json":
-                session.print_report("json", judged, result, with_steps=True)
+                session.print_report("json", judged, result)
 
     refused = refusals(steps)
     if not judged.exit and not refused:

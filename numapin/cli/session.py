@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from numapin.assignment import Assignment
-from numapin.errors import Exit
+from numapin.cli.options import Asked
+from numapin.errors import Exit, NumapinError
+from numapin.ids import printable
+from numapin.log import open_log, say
 from numapin.plan import Plan
 from numapin.render import text
 from numapin.settings import Settings
@@ -45,15 +48,15 @@ def read_and_judge(root: Root, settings: Settings) -> Judged:
     return Judged(topology, assignment, settings, judge(topology, assignment, settings))
 
 
-def print_report(form: str, judged: Judged, plan: Plan, *, with_steps: bool) -> None:
-    """The report on stdout; as text with the steps or without, as JSON always with them."""
-    if form == "json":
+def print_report(form: str, judged: Judged, plan: Plan | None) -> None:
+    """The report on stdout, with the steps where there is a plan; as JSON there always is one."""
+    if form == "json" and plan:
         from numapin.render import report  # noqa: PLC0415 -- text needs none of it
 
         print_json(report.report(judged.assignment, judged.verdict, plan))
         return
     print_lines(text.verdict_lines(judged.verdict, colour=is_colourful()))
-    if with_steps:
+    if plan:
         print_lines(text.plan_lines(plan))
 
 
@@ -93,7 +96,8 @@ def leave_cause(path: str, sentence: str) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
         try:
-            os.write(descriptor, sentence.encode()[:MOST_TERMINATION_BYTES])
+            content = sentence.encode("utf-8", "backslashreplace")[:MOST_TERMINATION_BYTES]
+            os.write(descriptor, content.decode("utf-8", "ignore").encode())
         finally:
             os.close(descriptor)
 
@@ -102,3 +106,20 @@ def cause(judged: Judged) -> str:
     """The one sentence that tells a failed verdict and what to do about it."""
     first = judged.verdict.errors[0]
     return f"{judged.verdict.status}: {judged.verdict.sentence}. {first.hint}".strip()
+
+
+def fail(error: NumapinError, asked: Asked) -> int:
+    """Tell a failure as the options want it told, and leave its cause for Kubernetes unless the root is a capture."""
+    sentence = error.message.rstrip(".")
+    if asked.log_format == "json":
+        open_log("json")("error", sentence, hint=error.hint)
+    else:
+        say_failure(sentence, error.hint)
+    if asked.root == "/":
+        leave_cause(asked.termination_log, f"{sentence}. {error.hint}".strip())
+    return int(error.exit)
+
+
+def say_failure(sentence: str, hint: str) -> None:
+    """A failure and what to do about it, on stderr."""
+    say(f"numapin: {printable(sentence)}\n" + (f"  hint: {printable(hint)}\n" if hint else ""))

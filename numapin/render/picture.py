@@ -7,7 +7,7 @@ from numapin.home import Locator
 from numapin.ids import NodeSet
 from numapin.topology import Node, Topology
 from numapin.values import value
-from numapin.verdict.wording import count
+from numapin.verdict import wording
 
 GIB = 1 << 30
 
@@ -31,7 +31,7 @@ def picture(machine: Topology, assignment: Assignment, locator: Locator, drawn: 
     """
     branch = DRAWN if drawn else PLAIN
     cpus = machine.cpus_online
-    yield f"{count(len(machine.nodes), 'node')}, {count(len(cpus), 'CPU')} online ({cpus})"
+    yield f"{wording.count(len(machine.nodes), 'node')}, {wording.count(len(cpus), 'CPU')} online ({cpus})"
     homes = {device: locator.device(device) for device in assignment.devices}
     for node in machine.nodes:
         yield _node(node, machine)
@@ -51,8 +51,7 @@ def _node(node: Node, machine: Topology) -> str:
     else:
         kind = f"{node.memory_bytes / GIB:.1f} GiB" if node.memory_bytes else "no memory"
     package = f", package {node.package}" if node.package is not None else ""
-    cpus = f"CPUs {node.cpus}" if node.cpus else "no CPUs"
-    return f"node {node.id}: {cpus}, {kind}{package}{_distances(node, machine)}"
+    return f"node {node.id}: {wording.cpus(node.cpus)}, {kind}{package}{_distances(node, machine)}"
 
 
 def _distances(node: Node, machine: Topology) -> str:
@@ -71,7 +70,8 @@ def _share(node: Node, assignment: Assignment) -> list[str]:
     shares = []
     cpus = assignment.cpus & node.cpus
     if cpus:
-        shares.append(f"allowed: all {len(cpus)} CPUs" if cpus == node.cpus else f"allowed: CPUs {cpus}")
+        every = f"all of its {wording.count(len(cpus), 'CPU')}"
+        shares.append(f"allowed: {every if cpus == node.cpus else wording.cpus(cpus)}")
     if node.id in assignment.mems:
         shares.append("allowed: memory")
     return shares

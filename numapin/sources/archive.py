@@ -29,7 +29,8 @@ def open_archive(path: str) -> MemoryRoot:
                     raise UsageError(f"--root {path} expands beyond {MOST_EXPANDED >> 30} GiB: no machine does")
                 _take(members, archive, member)
     except (tarfile.TarError, EOFError, OSError, LZMAError, zlib.error) as error:
-        raise UsageError(f"--root {path} is neither a directory nor a readable tar archive: {error}") from None
+        why = str(error).partition("\n")[0].rstrip(":")
+        raise UsageError(f"--root {path} is neither a directory nor a readable tar archive: {why}") from None
     return MemoryRoot(members.below(_machine(path, {*members.modes, *members.links})))
 
 

@@ -35,9 +35,22 @@ class CapturedRoot:
         mode = None if place is None else self._mode(place)
         return None if mode is None else bool(mode & stat.S_IWUSR)
 
+    def __init__(self) -> None:
+        self._places: dict[str, str | None] = {"": ""}
+
     def _follow(self, path: str) -> str | None:
-        """The place of a path, relative to the root, as chroot(2) would see it; None where links run in circles."""
-        pending, done, hops = parts(path)[::-1], "", 0
+        """The place of a path, relative to the root, as chroot(2) would see it; None where links run in circles.
+
+        Directories are remembered: readers ask for many files of the same one.
+        """
+        above, _, name = path.rstrip("/").rpartition("/")
+        if above not in self._places:
+            self._places[above] = self._follow(above)
+        start = self._places[above]
+        return None if start is None else self._walk(start, name)
+
+    def _walk(self, done: str, name: str) -> str | None:
+        pending, hops = parts(name)[::-1], 0
         while pending:
             part = pending.pop()
             if part == "..":
@@ -75,6 +88,7 @@ class DirectoryRoot(CapturedRoot):
     """A captured machine in a directory."""
 
     def __init__(self, base: str) -> None:
+        super().__init__()
         self._base = base
 
     def _path(self, place: str) -> str:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 
 from numapin.assignment import Interrupt, NetworkInterface, RdmaDevice
-from numapin.ids import CpuSet, PciAddress
-from numapin.sources.parsing import read
+from numapin.ids import PciAddress
 from numapin.sources.pci import DEVICES
 from numapin.sources.root import Root
 
@@ -28,12 +27,12 @@ def read_interrupts(root: Root, devices: Iterable[RdmaDevice | NetworkInterface]
 
 
 def _interrupt(root: Root, irq: int, name: str, address: PciAddress) -> Interrupt | None:
-    """One interrupt; None for a vector that the driver has not requested: it has a number and no directory."""
-    path = f"/proc/irq/{irq}/smp_affinity_list"
-    affinity = read(root, path, CpuSet.parse)
-    if affinity is None:
-        return None
-    return Interrupt(irq, name, address, affinity, managed=root.writable(path) is False)
+    """One interrupt; None for a vector that the driver has not requested: it has a number and no directory.
+
+    Where it goes now is not read here: the step that moves it reads it, and a loaded host has thousands.
+    """
+    writable = root.writable(f"/proc/irq/{irq}/smp_affinity_list")
+    return None if writable is None else Interrupt(irq, name, address, managed=not writable)
 
 
 def _numbers(root: Root, name: str, address: PciAddress) -> list[int]:

@@ -36,7 +36,8 @@ def read_machine(root: Root, settings: Settings, whole: bool = False) -> tuple[T
     addresses = {device.pci for device in assignment.devices if device.pci}
     everything = whole or len({one.pci for one in assignment.accelerators}) > 1
     pci = read_all_pci(root) if everything else read_pci(root, sorted(addresses))
-    siblings = read_siblings(root, assignment.cpus)
+    # Whose other hardware thread is somebody else's matters only where there are others.
+    siblings = read_siblings(root, assignment.cpus) if assignment.cpus != online else {}
     return replace(bare, pci=pci, siblings=siblings), assignment
 
 

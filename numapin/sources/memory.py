@@ -28,6 +28,7 @@ class MemoryRoot(CapturedRoot):
     """A capture that was read whole, as a machine."""
 
     def __init__(self, members: Members) -> None:
+        super().__init__()
         self._members = members
         self._children: dict[str, set[str]] = {"": set()}
         for place in (*members.modes, *members.links):

@@ -34,9 +34,9 @@ def _records(members: Members, listings: Mapping[str, list[str]]) -> Iterator[tu
         yield (place, "link"), f"link {place} {target}"
     for place, mode in members.modes.items():
         content = members.files.get(place)
-        if content is not None:
+        if stat.S_ISREG(mode):
             kind = "file" if mode & stat.S_IWUSR else "only"
-            text = content.decode("utf-8", "backslashreplace").rstrip("\n").translate(ESCAPES)
+            text = (content or b"").decode("utf-8", "backslashreplace").rstrip("\n").translate(ESCAPES)
             lines = [f"\t{line}" for line in text.split("\n")] if text else []
             yield (place, "file"), "\n".join([f"{kind} {place}", *lines])
         elif stat.S_ISDIR(mode) and place not in listings:

@@ -16,7 +16,7 @@ from numapin.topology import Topology
 from numapin.values import field, value
 from numapin.verdict import visibility, wording
 from numapin.verdict.alignment import Finding, misalignments
-from numapin.verdict.case import Case, label_all
+from numapin.verdict.case import Case
 from numapin.verdict.cautions import cautions
 from numapin.verdict.choice import Choice, choose
 from numapin.verdict.realtime import realtime
@@ -69,7 +69,12 @@ def _findings(case: Case, choice: Choice) -> Iterator[Finding]:
 def _weigh(case: Case, choice: Choice, findings: Iterable[Finding]) -> list[Reason]:
     """Findings with their severity and hint, errors first, then in the order of the reason table."""
     setting = hints.Setting(
-        in_pod=case.assignment.container.in_pod, place=_place(case, choice), cost=_cost(case, choice.nodes)
+        in_pod=case.assignment.container.in_pod,
+        place=_place(case, choice),
+        cost=_cost(case, choice.nodes),
+        beside="the accelerators'" if case.homes_of(case.assignment.accelerators) else "the other devices'",
+        narrow=case.settings.narrow,
+        lenient=case.settings.unknown == "warn",
     )
     reasons = [
         Reason(one.code, _severity(case, one), one.subject, one.message, _hint(case, one, setting)) for one in findings
@@ -107,7 +112,7 @@ def _cost(case: Case, nodes: NodeSet) -> str:
         return ""
     others = case.topology.cpu_nodes - case.unit(node.id)
     far = max((node.distances[other] for other in others if other in node.distances), default=None)
-    if far is None:
+    if far is None or far <= node.distances[node.id]:
         return ""
     return (
         f"Every copy between the nodes crosses the socket link (distance {far} instead of {node.distances[node.id]})."
@@ -115,21 +120,25 @@ def _cost(case: Case, nodes: NodeSet) -> str:
 
 
 def _status(reasons: tuple[Reason, ...], *, blind: bool) -> Status:
-    """Misaligned wins over unknown: it is certain, whatever the unknown pieces turn out to be."""
-    errors = {reason.weight for reason in reasons if reason.severity == "error"}
-    if any(reason.weight == "misaligned" for reason in reasons):
-        return "misaligned"
-    return "unknown" if "unknown" in errors or blind else "aligned"
+    """What stops a start says what the verdict is, misaligned before unknown; else what is only warned of."""
+    for weighed in ([reason for reason in reasons if reason.severity == "error"], reasons):
+        weights = {reason.weight for reason in weighed}
+        if "misaligned" in weights:
+            return "misaligned"
+        if "unknown" in weights and (blind or weighed is not reasons):
+            return "unknown"
+    return "aligned"
 
 
 def _sentence(case: Case, choice: Choice, status: Status, reasons: tuple[Reason, ...]) -> str:
     if status != "aligned":
         return next(reason.message for reason in reasons if reason.weight == status)
-    names = label_all(case.assignment.devices)
-    if len(names) > wording.MOST:
-        names = [f"all {len(names)} devices"]
-    memory = ["memory"] if choice.mems == choice.nodes else []
-    return wording.place([*names, wording.cpus(choice.cpus), *memory], choice.nodes)
+    known = [device for device in case.assignment.devices if case.homes[device].node is not None]
+    bound = [wording.cpus(choice.cpus), *(["memory"] if choice.mems == choice.nodes else [])]
+    if all(case.homes[device].node in choice.nodes for device in known):
+        return wording.place([*wording.summary(known), *bound], choice.nodes)
+    # Nodes that count as one: each device where it is, then what is bound.
+    return ", ".join([*wording.devices_by_node(case, known), wording.place(bound, choice.nodes)])
 
 
 __all__ = ["Status", "Verdict", "judge"]

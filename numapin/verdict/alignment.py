@@ -29,7 +29,7 @@ def misalignments(case: Case) -> Iterator[Finding]:
     yield from _other_devices(case, one_node)
     yield from _cpus(case, one_node)
     yield from _memory(case)
-    if not case.settings.narrow:
+    if not case.settings.narrow and not case.has_strangers(case.assignment.devices):
         yield from _too_wide(case)
     yield from _pod(case)
 
@@ -53,7 +53,8 @@ def _other_devices(case: Case, one_node: bool) -> Iterator[Finding]:
     beside = case.homes_of(case.assignment.accelerators)
     if not beside and one_node:
         beside = _majority(case, case.homes_of(others))
-    if not beside:
+    # Where several nodes are fine, an accelerator whose node nobody knows may be what a device is beside.
+    if not beside or (not one_node and case.has_strangers(case.assignment.accelerators)):
         return
     for device in sorted(others, key=order):
         home = case.homes[device].node

@@ -45,11 +45,15 @@ class Case:
         """The nodes that CPUs and memory must reach, each said once: the accelerators' homes, or else N."""
         return self.homes_of(self.assignment.accelerators) or self.required
 
+    def has_strangers(self, devices: Iterable[Device]) -> bool:
+        """Whether nobody can say where one of these is, and that matters: it may be just where it should be."""
+        return self.settings.unknown == "fail" and any(self.homes[device].node is None for device in devices)
+
     @property
     def is_all_unknown(self) -> bool:
         """Devices are assigned, nobody can say where any of them is, and that matters: nothing can be called wrong."""
         devices = self.assignment.devices
-        return bool(devices) and not self.homes_of(devices) and self.settings.unknown == "fail"
+        return self.has_strangers(devices) and not self.homes_of(devices)
 
     @property
     def cpu_nodes(self) -> NodeSet:

@@ -31,7 +31,7 @@ def _memory(case: Case, choice: Choice) -> Iterator[Finding]:
     total = sum(free for free in available if free is not None)
     if limit is not None and available and None not in available and total < limit:
         message = (
-            f"{wording.nodes(choice.mems)} has {total / GIB:.1f} GiB available, "
+            f"{wording.nodes(choice.mems)} {wording.have(choice.mems)} {total / GIB:.1f} GiB available, "
             f"this container may use {limit / GIB:.1f} GiB (memory.max)"
         )
         yield Finding("MEMORY_TIGHT", wording.nodes(choice.mems), message)
@@ -43,7 +43,7 @@ def _huge_pages(case: Case, choice: Choice) -> Iterator[Finding]:
         if limit > free:
             message = (
                 f"the cgroup grants {limit / GIB:.1f} GiB in huge pages of {size}, "
-                f"{wording.nodes(choice.mems)} has {free / GIB:.1f} GiB of them free"
+                f"{wording.nodes(choice.mems)} {wording.have(choice.mems)} {free / GIB:.1f} GiB of them free"
             )
             yield Finding("HUGEPAGES_REMOTE", wording.nodes(choice.mems), message)
 

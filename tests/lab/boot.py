@@ -19,7 +19,9 @@ TAIL = 3000
 _START = """\
 cd {repository}
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
-export LAB_MODULES={modules}
+# Where modprobe looks, and the kernel's own calls of it.
+mkdir -p /lib/modules/{version}
+mount --bind {modules}/lib/modules/{version} /lib/modules/{version}
 {python} -B -m tests.lab.guest.main {scripts} >/run/lab/said 2>&1 </dev/null
 sync
 exec busybox poweroff -f
@@ -45,7 +47,13 @@ def boot(computer: Computer, kernel: Kernel, scripts: tuple[str, ...], directory
     """
     (directory / "computer.json").write_text(json.dumps(computer.description()))
     (directory / "start").write_text(
-        _START.format(repository=REPOSITORY, modules=kernel.tree, python=sys.executable, scripts=" ".join(scripts))
+        _START.format(
+            repository=REPOSITORY,
+            modules=kernel.tree,
+            version=kernel.version,
+            python=sys.executable,
+            scripts=" ".join(scripts),
+        )
     )
     build(directory / "nvml")  # here, where the compiler is quick
     console = directory / "console"

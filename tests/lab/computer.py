@@ -38,7 +38,7 @@ KINDS = {
 class Node:
     """A NUMA node. Without CPUs it is memory only, without memory CPUs only; memory in MiB."""
 
-    cpus: int = 3
+    cpus: int = 4
     memory: int = 1024
     socket: int = 0
 
@@ -75,12 +75,17 @@ class RootComplex:
     @property
     def devices(self) -> tuple[Device, ...]:
         """All below it, in the order in which the firmware numbers their buses."""
-        return tuple(device for port in self.ports for device in (port.devices if isinstance(port, Switch) else (port,)))
+        return tuple(
+            device for port in self.ports for device in (port.devices if isinstance(port, Switch) else (port,))
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computer:
-    """A whole computer. All sockets must have equally many CPUs, which is QEMU's rule."""
+    """A whole computer. All sockets have equally many CPUs, which is QEMU's rule.
+
+    And a power of two: else the APIC numbers have gaps, and Linux 6.1 loses interrupts between CPUs under TCG.
+    """
 
     name: str
     nodes: tuple[Node, ...]

@@ -17,7 +17,7 @@ TWO_SOCKETS = Computer(
 
 MEMORY_NODE = Computer(
     name="memory-node",
-    nodes=(Node(socket=0), Node(socket=1), Node(cpus=0)),
+    nodes=(Node(cpus=2, socket=0), Node(cpus=2, socket=1), Node(cpus=0)),
     distances={(0, 2): 17, (1, 2): 28},
     complexes=(
         RootComplex(0, Device("nvme0", "nvme"), Device("nic0", "nic")),

@@ -58,7 +58,9 @@ def initramfs(kernel: Kernel, directory: Path) -> Path:
     archive = directory / f"{tree.name}.cpio"
     names = "\0".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
     with archive.open("wb") as out:
-        subprocess.run(["cpio", "--quiet", "-0", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, check=True)
+        subprocess.run(
+            ["cpio", "--quiet", "-0", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, check=True
+        )
     return archive
 
 

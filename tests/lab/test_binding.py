@@ -23,10 +23,10 @@ def test_without_numapin_nothing_is_bound(seen):
     """So that the tests below show numapin's work, and not what Linux does anyway."""
     for process in seen["bare"].values():
         assert process["policies"] == ["default"]
-        assert {thread["cpus"] for thread in process["threads"]} == {"0-5"}
+        assert {thread["cpus"] for thread in process["threads"]} == {"0-7"}
 
 
-@pytest.mark.parametrize(("case", "node", "cpus"), [("bound", 1, "3-5"), ("bound_to_the_first_node", 0, "0-2")])
+@pytest.mark.parametrize(("case", "node", "cpus"), [("bound", 1, "4-7"), ("bound_to_the_first_node", 0, "0-3")])
 def test_all_is_on_the_accelerators_node(seen, case, node, cpus):
     """200 MiB, allocated by four threads and a child process: not one page elsewhere, not one thread elsewhere."""
     server, child = seen[case]["server"], seen[case]["child"]
@@ -43,7 +43,7 @@ def test_all_is_on_the_accelerators_node(seen, case, node, cpus):
 def test_restricted_binds_to_the_nodes_of_all_accelerators(seen):
     for process in (seen["restricted"]["server"], seen["restricted"]["child"]):
         assert process["policies"] == ["bind=static:0-1"]
-        assert {thread["cpus"] for thread in process["threads"]} == {"0-5"}
+        assert {thread["cpus"] for thread in process["threads"]} == {"0-7"}
 
 
 def test_preferred_is_a_policy_that_can_spill(seen):

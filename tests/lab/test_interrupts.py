@@ -6,7 +6,7 @@ from tests.lab.computers import TWO_SOCKETS
 from tests.lab.rounds import Round
 
 ROUNDS = (Round(TWO_SOCKETS, ("interrupts", "links")),)
-CONTAINER, NODE = "3-4", "3-5"
+CONTAINER, NODE = "5-6", "4-7"
 """CPUs of the cgroup of the cases, and of node 1."""
 
 
@@ -32,7 +32,7 @@ def test_there_a_nic_must_be_named(seen):
         ("own_network_virtio", "virtio1", CONTAINER),
         ("local", "nic1", NODE),
         # default_smp_affinity leaves one CPU of the node open, which is not the container's.
-        ("kept_free", "nic1", "5"),
+        ("kept_free", "nic1", "4"),
     ],
 )
 def test_those_of_the_containers_nic_go_to_its_cpus(seen, case, nic, cpus):

@@ -165,7 +165,7 @@ class _Machine:
         self.link(f"{place}/net/{name}/device", place)
         self.link(f"/sys/class/net/{name}", f"{place}/net/{name}")
 
-    def container(self, plain: list[str], named: Words) -> None:
+    def container(self, _: list[str], named: Words) -> None:
         self.has_container = True
         cpus, mems = named.get("cpus", str(CpuSet.of(self.online))), named.get("mems", str(NodeSet.of(self.memory)))
         mount = "30 20 0:27 / /sys/fs/cgroup ro,nosuid,nodev,noexec,relatime - cgroup2 cgroup rw"

@@ -41,6 +41,16 @@ LINES = (
 """A machine that has something for every reader."""
 
 
+AS_USER = """
+import os, sys
+from numapin.cli import run
+if {user} is not None:
+    os.setgroups([]), os.setgid({user}), os.setuid({user})
+sys.exit(run(sys.argv[1:]))
+"""
+"""Becomes somebody else only when Python has found its modules, which others may not be able to read."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a command did."""
@@ -87,12 +97,11 @@ def numapin(arguments: Sequence[str], user: int | None = None) -> Outcome:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMAPIN_")}
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "numapin", *arguments],
+        [sys.executable, "-c", AS_USER.format(user=user), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
-        user=user,
-        preexec_fn=_with_little_memory,
+        preexec_fn=_with_little_memory,  # noqa: PLW1509 -- no thread runs here
     )
     try:
         out, err = process.communicate(timeout=MOST_SECONDS + 2)

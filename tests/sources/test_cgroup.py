@@ -152,8 +152,9 @@ SITUATIONS = {
 }
 
 
-@pytest.mark.parametrize(("group", "mounts", "files", "cpus", "mems"), SITUATIONS.values(), ids=SITUATIONS)
-def test_the_cpuset_is_that_of_this_process(tree: Tree, group, mounts, files, cpus, mems) -> None:
+@pytest.mark.parametrize("situation", SITUATIONS.values(), ids=SITUATIONS)
+def test_the_cpuset_is_that_of_this_process(tree: Tree, situation) -> None:
+    group, mounts, files, cpus, mems = situation
     own = {} if group is None else {"/proc/self/cgroup": f"{group}\n"}
     own |= {"/proc/self/mountinfo": "".join(f"{line}\n" for line in mounts)} if mounts else {}
     expected = Cpuset(

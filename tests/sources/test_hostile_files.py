@@ -118,7 +118,7 @@ def test_each_directory_alone_is_none(base: Path, tmp_path: Path, kind: str) -> 
         "pipe": os.mkfifo,
         "self": lambda path: path.symlink_to(path.name),
         "out": lambda path: path.symlink_to("/"),
-        "gone": lambda path: None,
+        "gone": lambda _: None,
     }
     outcomes = {}
     directories = [path for path in sorted(base.rglob("*")) if path.is_dir() and not path.is_symlink()]

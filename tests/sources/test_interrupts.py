@@ -5,8 +5,7 @@ import os
 import pytest
 
 from numapin.assignment import Interrupt, NetworkInterface
-from numapin.errors import CannotRead
-from numapin.ids import CpuSet, PciAddress
+from numapin.ids import PciAddress
 from numapin.sources.interrupts import read_interrupts
 from tests.sources.trees import TWO_NODES, Machine
 
@@ -16,15 +15,15 @@ PLACE = "/sys/devices/pci0000:5e/0000:5e:00.1"
 NIC = "nic eth1 pci=0000:5e:00.1 node=0"
 
 
-def interrupt(irq: int, cpus: str = "0-15", *, managed: bool = False, device: NetworkInterface = ETH1) -> Interrupt:
+def interrupt(irq: int, *, managed: bool = False, device: NetworkInterface = ETH1) -> Interrupt:
     assert device.pci
-    return Interrupt(irq, device.name, device.pci, CpuSet.parse(cpus), managed)
+    return Interrupt(irq, device.name, device.pci, managed)
 
 
 def test_message_signalled_interrupts_in_the_order_of_their_numbers(machine: Machine) -> None:
     files = {"/proc/irq/200/smp_affinity_list": "3\n", "/proc/irq/1001/smp_affinity_list": "4,6-7\n"}
     root = machine(*TWO_NODES, f"{NIC} irqs=1001,200", files=files)
-    assert read_interrupts(root, [ETH1]) == (interrupt(200, "3"), interrupt(1001, "4,6-7"))
+    assert read_interrupts(root, [ETH1]) == (interrupt(200), interrupt(1001))
 
 
 def test_interrupts_of_several_devices_each_once(machine: Machine) -> None:
@@ -87,9 +86,3 @@ def test_a_subfunction_has_only_what_its_own_directory_lists(machine: Machine, k
 
 def test_a_device_without_a_function_has_no_interrupts(machine: Machine) -> None:
     assert read_interrupts(machine(*TWO_NODES, f"{NIC} irqs=200"), [NetworkInterface("eth1", None)]) == ()
-
-
-def test_an_affinity_that_makes_no_sense_is_named_with_its_file(machine: Machine) -> None:
-    root = machine(*TWO_NODES, f"{NIC} irqs=200", files={"/proc/irq/200/smp_affinity_list": "everywhere"})
-    with pytest.raises(CannotRead, match="^/proc/irq/200/smp_affinity_list cannot be understood: "):
-        read_interrupts(root, [ETH1])

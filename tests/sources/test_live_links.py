@@ -103,9 +103,9 @@ ELSEWHERE = "top is a {} interface whose parent is in another network namespace:
 def test_a_stacked_interface_whose_parent_stayed_behind_says_so(kind: str) -> None:
     """As a CNI plugin does it: made on the host's card, then moved. sysfs has no lower link here; netlink knows."""
     link = f"{STACKED[kind]} && ip link set top netns $!"
-    made = (
-        f"ip link add eth0 type veth peer name peer0 && {{ unshare -n sleep 3 >/dev/null 2>&1 & sleep 0.3; }} && {link}"
-    )
+    # Both namespaces must live on: with the parent its macvlan goes, wherever that is.
+    wait = "sleep 5 >/dev/null 2>&1 & unshare -n sleep 5 >/dev/null 2>&1 & sleep 0.3"
+    made = f"ip link add eth0 type veth peer name peer0 && {{ {wait}; }} && {link}"
     mounted = "mount -t sysfs sysfs /sys"
     enter = f'{made} && exec nsenter -t $! -n unshare -m sh -c \'{mounted} && exec "$0" -c "$1"\' "$0" "$1"'
     answer = inside(enter, "[root.names('/sys/class/net'), [n.message for n in read_interfaces(root)[1]]]")

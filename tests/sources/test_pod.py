@@ -22,21 +22,22 @@ POD = process(1, "pause", "0-63") | process(7, "istio-proxy", "0-63") | process(
 
 def test_everybody_but_the_sandbox_and_ourselves(tree: Tree) -> None:
     root = tree(POD, {"/proc/self": "19"})
-    assert read_pod(root) == (PodProcess(7, "istio-proxy", CpuSet.parse("0-63")),)
+    assert read_pod(root)[0] == (PodProcess(7, "istio-proxy", CpuSet.parse("0-63")),)
 
 
 def test_the_hosts_process_namespace_is_no_pod(tree: Tree) -> None:
     """Process 2 of a host is the parent of the kernel's threads."""
-    assert read_pod(tree(POD | process(2, "kthreadd", "0-63"), {"/proc/self": "19"})) == ()
+    found, (note,) = read_pod(tree(POD | process(2, "kthreadd", "0-63"), {"/proc/self": "19"}))
+    assert (found, note.code, note.warns) == ((), "POD_HIDDEN", False)
 
 
 def test_a_process_that_ends_meanwhile_is_passed_over(tree: Tree) -> None:
-    assert read_pod(tree({"/proc/7/comm": "gone\n", "/proc/8/status": "", "/proc/x/status": "Name:\tx\n"})) == ()
+    assert read_pod(tree({"/proc/7/comm": "gone\n", "/proc/8/status": "", "/proc/x/status": "Name:\tx\n"})) == ((), ())
 
 
 def test_processes_are_in_the_order_of_their_numbers(tree: Tree) -> None:
     files = process(10, "b", "1") | process(9, "a", "0") | process(100, "c", "2")
-    assert [one.pid for one in read_pod(tree(files))] == [9, 10, 100]
+    assert [one.pid for one in read_pod(tree(files))[0]] == [9, 10, 100]
 
 
 def test_the_processes_of_a_namespace_of_their_own() -> None:
@@ -52,7 +53,7 @@ def test_the_processes_of_a_namespace_of_their_own() -> None:
         "from numapin.sources.pod import read_pod\n"
         "from numapin.sources.root import LiveRoot\n"
         f"child = subprocess.Popen(['sleep', '60'], preexec_fn=lambda: os.sched_setaffinity(0, [{cpu}]))\n"
-        "print([(one.pid == child.pid, one.name, str(one.cpus)) for one in read_pod(LiveRoot())])\n"
+        "print([(one.pid == child.pid, one.name, str(one.cpus)) for one in read_pod(LiveRoot())[0]])\n"
         "child.kill()\n"
     )
     command = ["unshare", "-pf", "--mount-proc", os.sys.executable, "-c", code]
@@ -61,7 +62,7 @@ def test_the_processes_of_a_namespace_of_their_own() -> None:
 
 
 def test_this_machine_is_a_host_or_shows_its_processes() -> None:
-    others = read_pod(LiveRoot())
+    others, notes = read_pod(LiveRoot())
     assert all(one.pid != os.getpid() for one in others)
     if LiveRoot().read("/proc/2/comm") == "kthreadd":
-        assert others == ()
+        assert (others, [note.code for note in notes]) == ((), ["POD_HIDDEN"])

@@ -132,7 +132,7 @@ def test_proc_irq_is_read_only_by_its_last_mount(tree: Tree, mountinfo: str, rea
 
 @pytest.mark.parametrize("line", ["Cpus_allowed_list:\tall", "Mems_allowed_list:\t-1", "Cpus_allowed_list:\t0-70000"])
 def test_a_list_that_makes_no_sense_is_named_with_its_file(tree: Tree, line: str) -> None:
-    with pytest.raises(CannotRead, match="^/proc/self/status cannot be understood: "):
+    with pytest.raises(CannotRead, match=r"^/proc/self/status cannot be understood: "):
         read_status(tree({"/proc/self/status": line}))
 
 

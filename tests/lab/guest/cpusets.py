@@ -38,20 +38,20 @@ def _rewritten(group: str, setting: str, values: tuple[str, ...], **start: str) 
 @case
 def mems() -> dict[str, Any]:
     """Away from the lower node and back, then without the bound node and with it again."""
-    return _rewritten("mems", "cpuset_mems", ("1-2", "0", "0-1"), cpuset_cpus="0-5", cpuset_mems="0-1")
+    return _rewritten("mems", "cpuset_mems", ("1-2", "0", "0-1"), cpuset_cpus="0-3", cpuset_mems="0-1")
 
 
 @case
 def cpus() -> dict[str, Any]:
-    """numapin narrowed to the CPUs of node 1, 3 to 5, in a cpuset of all CPUs."""
-    values = ("2-4", "0-2", "0-5")
-    return _rewritten("cpus", "cpuset_cpus", values, cpuset_cpus="0-5", cpuset_mems="0-1")
+    """numapin narrowed to the CPUs of node 1, 2 and 3, in a cpuset of all CPUs."""
+    values = ("1-2", "0-1", "0-3")
+    return _rewritten("cpus", "cpuset_cpus", values, cpuset_cpus="0-3", cpuset_mems="0-1")
 
 
 @case
 def mems_without_numapin() -> dict[str, Any]:
     """A plain MPOL_BIND of numactl, for comparison: what MPOL_F_STATIC_NODES is for."""
-    cgroup = Cgroup("plain", cpuset_cpus="0-5", cpuset_mems="0-1")
+    cgroup = Cgroup("plain", cpuset_cpus="0-3", cpuset_mems="0-1")
     with Server(mib=20, front=(*cgroup.front, "numactl", "--membind=1")) as server:
         cgroup.set(cpuset_mems="1-2")
         return _grown(server)
@@ -60,6 +60,6 @@ def mems_without_numapin() -> dict[str, Any]:
 @case
 def memory_only_node() -> dict[str, Any]:
     """A cpuset of all nodes: the memory of the node without CPUs is left alone."""
-    cgroup = Cgroup("three", cpuset_cpus="0-5", cpuset_mems="0-2")
+    cgroup = Cgroup("three", cpuset_cpus="0-3", cpuset_mems="0-2")
     with Server("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
         return {**_grown(server), "allowed": status(server.pid)["Mems_allowed_list"]}

@@ -142,11 +142,12 @@ def _soft_rdma() -> Iterator[None]:
 
 def _only(number: int) -> tuple[str, ...]:
     """A /dev/infiniband with one device, as a device plugin gives it."""
-    script = f"mount -t tmpfs none {UVERBS}; touch {UVERBS}/uverbs{number}; exec \"$@\""
+    script = f'mount -t tmpfs none {UVERBS}; touch {UVERBS}/uverbs{number}; exec "$@"'
     return ("unshare", "--mount", "sh", "-ec", script, "sh")
 
 
 def _in_mode(mode: str) -> dict[str, Any]:
+    modprobe("ib_core")
     run("rdma", "system", "set", "netns", mode)
     with _soft_rdma():
         names = [(Path("/sys/class/infiniband_verbs") / f"uverbs{n}/ibdev").read_text().strip() for n in (0, 1)]

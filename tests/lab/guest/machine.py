@@ -1,7 +1,6 @@
 """The emulated computer, from inside: its devices by their names, and the modules and tools to set it up."""
 
 import json
-import os
 import re
 import subprocess
 from functools import cache
@@ -26,7 +25,7 @@ def run(*command: str, check: bool = True, **options: Any) -> "subprocess.Comple
 
 
 def modprobe(*modules: str) -> None:
-    run("modprobe", "-d", os.environ["LAB_MODULES"], "--all", *modules)
+    run("modprobe", "--all", *modules)
 
 
 @cache

@@ -6,6 +6,7 @@ raises or hangs is told so, and the next goes on.
 
 import importlib
 import json
+import os
 import signal
 import sys
 import time
@@ -25,6 +26,11 @@ def case(function: Callable[[], Any]) -> Callable[[], Any]:
     """Mark a function of a guest script as one of its cases."""
     CASES.append(function)
     return function
+
+
+def kernel() -> str:
+    """A case that every round has: the release that really runs."""
+    return os.uname().release
 
 
 def _run(function: Callable[[], Any]) -> dict[str, Any]:
@@ -48,6 +54,7 @@ def main(*scripts: str) -> None:
     signal.signal(signal.SIGALRM, _took_too_long)
     for script in scripts:
         importlib.import_module(f"tests.lab.guest.{script}")
+    CASES.insert(0, kernel)
     with (RESULTS / "results").open("a") as out:
         for function in CASES:
             out.write(json.dumps(_run(function)) + "\n")

@@ -1,8 +1,8 @@
 """Stands for a server: allocates memory in threads and in a child, then does what it is told, line by line.
 
-    server.py MIB          says "ready", then reads commands from standard input
-        grow MIB           the main thread allocates as much more, and says "grown"
-        end of file        leaves, and its child with it
+server.py MIB          says "ready", then reads commands from standard input
+grow MIB           the main thread allocates as much more, and says "grown"
+end of file        leaves, and its child with it
 """
 
 import mmap
