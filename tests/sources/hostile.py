@@ -45,6 +45,7 @@ AS_USER = """
 import os, sys
 from numapin.cli import run
 if {user} is not None:
+    import encodings.idna, tarfile, xml.etree.ElementTree
     os.setgroups([]), os.setgid({user}), os.setuid({user})
 sys.exit(run(sys.argv[1:]))
 """

@@ -70,7 +70,7 @@ def test_every_file_at_once_holds_it(base: Path, files: list[str], tmp_path: Pat
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_each_file_alone_holds_it(base: Path, files: list[str], content: bytes) -> None:
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     for path in files:
         good = (base / path[1:]).read_bytes()
         write_files(base, {path: content})
@@ -100,7 +100,7 @@ KINDS = {
 
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_each_file_alone_is_something_else(base: Path, files: list[str], make) -> None:
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     for path in (base / path[1:] for path in files):
         good = path.read_bytes()
         path.unlink()
@@ -120,7 +120,7 @@ def test_each_directory_alone_is_none(base: Path, tmp_path: Path, kind: str) -> 
         "out": lambda path: path.symlink_to("/"),
         "gone": lambda _: None,
     }
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     directories = [path for path in sorted(base.rglob("*")) if path.is_dir() and not path.is_symlink()]
     for path in directories:
         aside = path.rename(tmp_path / "aside")
