@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from numapin.assignment import Assignment, Device
 from numapin.home import Locator
-from numapin.ids import NodeSet
+from numapin.ids import NodeSet, printable
 from numapin.topology import Node, Topology
 from numapin.values import value
 from numapin.verdict import wording
@@ -83,4 +83,4 @@ def _device(device: Device, source: str | None) -> str:
 
 def _branches(entries: list[str], branch: Branch) -> Iterator[str]:
     for position, entry in enumerate(entries, start=1):
-        yield f"  {branch.last if position == len(entries) else branch.inner}{entry}"
+        yield f"  {branch.last if position == len(entries) else branch.inner}{printable(entry)}"

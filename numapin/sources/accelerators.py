@@ -23,7 +23,7 @@ class Found:
 def read_accelerators(root: Root, environment: Mapping[str, str]) -> Found:
     """All accelerators of this container, of all vendors."""
     nvidia = _nvidia(root, environment)
-    amd = _chosen(drivers.amd_by_files(root), _amd_choice(environment))
+    amd = _amd(drivers.amd_by_files(root), environment)
     return Found((*nvidia.accelerators, *amd.accelerators, *drivers.gaudi_by_files(root)), (*nvidia.notes, *amd.notes))
 
 
@@ -70,11 +70,14 @@ def _hidden(root: Root, answers: Answers | None, visible: list[Accelerator]) -> 
     return []
 
 
-def _amd_choice(environment: Mapping[str, str]) -> tuple[str, str | None]:
-    """The variable that narrows AMD's GPUs; HIP reads CUDA's too where its own is not set."""
-    names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-    name = next((name for name in names if name in environment), names[0])
-    return name, environment.get(name)
+def _amd(visible: list[Accelerator], environment: Mapping[str, str]) -> Found:
+    """ROCr narrows what HIP counts among; HIP reads CUDA's variable where its own is not set."""
+    if not visible:
+        return Found()
+    inner = "HIP_VISIBLE_DEVICES" if "HIP_VISIBLE_DEVICES" in environment else "CUDA_VISIBLE_DEVICES"
+    runtime = _chosen(visible, ("ROCR_VISIBLE_DEVICES", environment.get("ROCR_VISIBLE_DEVICES")))
+    chosen = _chosen(list(runtime.accelerators), (inner, environment.get(inner)))
+    return Found(chosen.accelerators, (*runtime.notes, *chosen.notes))
 
 
 def _chosen(visible: list[Accelerator], choice: tuple[str, str | None]) -> Found:
@@ -84,7 +87,8 @@ def _chosen(visible: list[Accelerator], choice: tuple[str, str | None]) -> Found
     guide, "CUDA environment variables"); -1 is such a name on purpose.
     """
     name, value = choice
-    if value is None or not visible:
+    # Where there is no GPU at all, an index is set for others; a UUID is meant for this very machine.
+    if value is None or (not visible and not value.startswith(("GPU-", "MIG-"))):
         return Found(tuple(visible))
     chosen: list[Accelerator] = []
     for token in (part.strip() for part in value.split(",")):
@@ -108,7 +112,7 @@ def _unresolved(name: str, value: str, token: str, matches: list[Accelerator]) -
 def _matches(visible: list[Accelerator], token: str) -> list[Accelerator]:
     """The accelerators that an index, a UUID, a prefix of one, or a MIG UUID stands for."""
     if token.isascii() and token.isdecimal():
-        return [one for one in visible if one.index == int(token)]
+        return [one for one in visible if str(one.index) == (token.lstrip("0") or "0")]
     if token.startswith("MIG-"):
         return [one for one in visible if one.mig and _is_mig(one, token)]
     return [one for one in visible if token.startswith("GPU-") and one.uuid and one.uuid.startswith(token)]
@@ -122,7 +126,7 @@ def _is_mig(one: Accelerator, token: str) -> bool:
 def _absent(environment: Mapping[str, str], visible: list[Accelerator]) -> list[Note]:
     """Devices that NVIDIA_VISIBLE_DEVICES names by UUID and nobody shows. Its indices are the host's: no help here."""
     value = environment.get("NVIDIA_VISIBLE_DEVICES", "")
-    if not visible or value in IGNORED:
+    if value in IGNORED:
         return []
     named = [token.strip() for token in value.split(",")]
     known = [key for one in visible for key in one.keys]

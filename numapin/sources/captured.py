@@ -97,7 +97,7 @@ class DirectoryRoot(CapturedRoot):
     def _link(self, place: str) -> str | None:
         try:
             return os.readlink(self._path(place))
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def _bytes(self, place: str) -> bytes | None:
@@ -108,7 +108,7 @@ class DirectoryRoot(CapturedRoot):
     def _names(self, place: str) -> list[str]:
         try:
             return os.listdir(self._path(place))
-        except OSError:
+        except (OSError, ValueError):
             return []
 
     def _mode(self, place: str) -> int | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from numapin.ids import CpuSet, NodeSet
+from numapin.ids import CpuSet, NodeSet, shorten
 from numapin.sources.parsing import limit, number, read
 from numapin.sources.root import Root
 from numapin.values import value
@@ -66,8 +66,8 @@ class Cgroups:
     def limits(self) -> Limits:
         """CPU time, memory, huge pages, real-time budget."""
         return Limits(
-            cpu_quota=self._cpu_quota(),
-            memory_max=self.value("memory", ("memory.max", "memory.limit_in_bytes"), limit),
+            cpu_quota=self._tightest("cpu", self._cpu_quota),
+            memory_max=self._bytes("memory", ("memory.max", "memory.limit_in_bytes")),
             huge_pages=self._huge_pages(),
             rt_runtime_us=self.value("cpu", ("cpu.rt_runtime_us",), number),
         )
@@ -103,24 +103,36 @@ class Cgroups:
         # A namespaced path under a mount of the host's tree: the group itself is seen at the mount point.
         return ""
 
-    def _cpu_quota(self) -> float | None:
-        v2 = self.value("cpu", ("cpu.max",), _quota)
-        if v2 is not None:
-            return v2 or None
-        quota = self.value("cpu", ("cpu.cfs_quota_us",), limit)
-        period = self.value("cpu", ("cpu.cfs_period_us",), number)
-        return quota / period if quota and period else None
+    def _tightest(self, controller: str, read_limit: Callable[[str], float | None]) -> float | None:
+        """The smallest limit of the group and its parents in sight: each of them holds."""
+        found = (read_limit(directory) for directory in self.directories(controller))
+        return min((one for one in found if one is not None), default=None)
+
+    def _bytes(self, controller: str, names: tuple[str, ...]) -> int | None:
+        def read_limit(directory: str) -> int | None:
+            return next((one for name in names if (one := read(self._root, f"{directory}/{name}", limit))), None)
+
+        tightest = self._tightest(controller, read_limit)
+        return None if tightest is None else int(tightest)
+
+    def _cpu_quota(self, directory: str) -> float | None:
+        """CPUs' worth of time, from cpu.max or from version 1's pair of files."""
+        quota = read(self._root, f"{directory}/cpu.max", _quota)
+        if quota is not None:
+            return quota or None
+        time = read(self._root, f"{directory}/cpu.cfs_quota_us", limit)
+        period = read(self._root, f"{directory}/cpu.cfs_period_us", number)
+        return time / period if time and period else None
 
     def _huge_pages(self) -> dict[str, int]:
+        """The tightest limit by page size."""
         found: dict[str, int] = {}
         for directory in self.directories("hugetlb"):
             for name in self._root.names(directory):
                 size = _HUGETLB.fullmatch(name)
                 granted = read(self._root, f"{directory}/{name}", limit) if size else None
                 if size and granted:
-                    found.setdefault(size[1], granted)
-            if found:
-                break
+                    found[size[1]] = min(granted, found.get(size[1], granted))
         return found
 
 
@@ -159,9 +171,13 @@ def _paths(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _quota(text: str) -> float:
-    """cpu.max, `$MAX $PERIOD` in microseconds, as CPUs' worth of time; 0 for no limit."""
-    words = text.split()
-    if len(words) != 2 or words[0] == "max":
-        return 0.0 if words[:1] == ["max"] else number(text)
-    period = number(words[1])
-    return number(words[0]) / period if period > 0 else 0.0
+    """cpu.max, `$MAX $PERIOD` in microseconds, as CPUs' worth of time; 0 for no limit.
+
+    Raises ValueError for anything else: the kernel always prints both.
+    """
+    quota, blank, period = text.partition(" ")
+    if quota == "max":
+        return 0.0
+    if not blank:
+        raise ValueError(f"{shorten(text)} is not a quota and a period")
+    return number(quota) / number(period) if number(period) > 0 else 0.0

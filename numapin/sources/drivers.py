@@ -32,15 +32,18 @@ def nvidia_by_files(root: Root) -> list[Accelerator]:
     found: list[Accelerator] = []
     for name in root.names(NVIDIA):
         address = read_address(name)
-        facts = fields(root.read(f"{NVIDIA}/{name}/information") or "")
-        if address is None or "Device Minor" not in facts:
-            continue
-        if number(facts["Device Minor"]) in minors:
-            uuid = facts.get("GPU UUID")
-            # A GPU that nobody opened yet shows question marks.
-            known = uuid if uuid and "?" not in uuid else None
-            found.append(Accelerator(address, len(found), "nvidia", known))
+        told = read(root, f"{NVIDIA}/{name}/information", _information) if address else None
+        if told and told[0] in minors:
+            found.append(Accelerator(address, len(found), "nvidia", told[1]))
     return found
+
+
+def _information(text: str) -> tuple[int | None, str | None]:
+    """Device minor and UUID; a GPU that nobody opened yet shows question marks for the latter."""
+    facts = fields(text)
+    uuid = facts.get("GPU UUID")
+    minor = number(facts["Device Minor"]) if "Device Minor" in facts else None
+    return minor, uuid if uuid and "?" not in uuid else None
 
 
 def gpu_memory_nodes(root: Root) -> NodeSet:
@@ -75,9 +78,8 @@ def _render_functions(root: Root) -> Iterator[PciAddress]:
 def gaudi_by_files(root: Root) -> list[Accelerator]:
     """Gaudi: /dev/accel/accel<N> with /sys/class/accel/accel<N>/device/pci_addr, or the device link itself."""
     found: list[Accelerator] = []
-    for name in root.names("/dev/accel"):
-        if not _ACCEL.fullmatch(name):
-            continue
+    numbers = (_ACCEL.fullmatch(name) for name in root.names("/dev/accel"))
+    for name in (f"accel{index}" for index in sorted(int(match[1]) for match in numbers if match)):
         device = f"/sys/class/accel/{name}/device"
         address = read_address(root.read(f"{device}/pci_addr") or "") or function_of(root, device)
         found.append(Accelerator(address, len(found), "gaudi"))

@@ -10,11 +10,8 @@ from numapin.sources.pci import exists, function_of
 from numapin.sources.root import Root
 
 NET = "/sys/class/net"
-MOST_STACKED = 16
-"""Interfaces may be stacked: a VLAN on a bond on a port. Deeper stacks are circular or hostile."""
-
 STACKED = ("vlan", "macvlan", "ipvlan", "bond", "macvtap")
-"""DEVTYPE of interfaces that only pass on to another one."""
+"""Kinds of interfaces that only pass on to another one."""
 
 
 def read_interfaces(root: Root) -> tuple[tuple[NetworkInterface, ...], tuple[Note, ...]]:
@@ -33,28 +30,35 @@ def unexplained(root: Root) -> list[str]:
     return [name for name in root.names(NET) if _kind(root, name) in STACKED and not function_below(root, name)]
 
 
-def function_below(root: Root, name: str, depth: int = 0) -> PciAddress | None:
+def function_below(root: Root, name: str) -> PciAddress | None:
     """The PCI function that an interface, or those it is stacked on, lies on; None where there is none, or several."""
-    if "/" in name or depth > MOST_STACKED:
-        return None
-    place = f"{NET}/{name}"
-    address = function_of(root, f"{place}/device")
-    if address:
-        return address
-    below = {
-        function_below(root, entry.removeprefix("lower_"), depth + 1)
-        for entry in root.names(place)
-        if entry.startswith("lower_")
-    }
-    # A bond over ports of two cards has no one place.
-    return below.pop() if len(below) == 1 else None
+    found: set[PciAddress | None] = set()
+    seen: set[str] = set()
+    pending = [name]
+    while pending:
+        interface = pending.pop()
+        if interface in seen or "/" in interface:
+            continue
+        seen.add(interface)
+        address = function_of(root, f"{NET}/{interface}/device")
+        below = [] if address else lower(root, interface)
+        pending += below
+        if not below:
+            found.add(address)
+    # A bond over ports of two cards, or over a card and nothing, has no one place.
+    return found.pop() if len(found) == 1 else None
+
+
+def lower(root: Root, name: str) -> list[str]:
+    """The interfaces that this one is stacked on, as far as they are in this namespace: its lower_<name> links."""
+    return [entry.removeprefix("lower_") for entry in root.names(f"{NET}/{name}") if entry.startswith("lower_")]
 
 
 def hidden_parent(root: Root, name: str) -> str:
     """Why no PCI function is to be seen under an interface, asking netlink where sysfs is silent."""
-    lower = [entry.removeprefix("lower_") for entry in root.names(f"{NET}/{name}") if entry.startswith("lower_")]
-    if lower:
-        return f"{name} lies on {', '.join(sorted(lower))}, which are not one PCI function"
+    below = lower(root, name)
+    if below:
+        return f"{name} lies on {', '.join(sorted(below))}, which are not one PCI function"
     link = netlink.read_link(root, name)
     if link and link.parent_namespace is not None:
         kind = link.kind or "virtual"
@@ -63,9 +67,15 @@ def hidden_parent(root: Root, name: str) -> str:
 
 
 def _kind(root: Root, name: str) -> str:
-    """DEVTYPE of the interface's uevent file; empty for plain ports and veth."""
+    """The kind of an interface: DEVTYPE of its uevent file, which macvlan leaves out; then its driver tells.
+
+    Asking it costs an ioctl, and is of use only where the interface has its other end somewhere else (iflink).
+    """
     lines = (root.read(f"{NET}/{name}/uevent") or "").splitlines()
-    return next((line.partition("=")[2] for line in lines if line.startswith("DEVTYPE=")), "")
+    told = next((line.partition("=")[2] for line in lines if line.startswith("DEVTYPE=")), "")
+    if told or root.read(f"{NET}/{name}/iflink") == root.read(f"{NET}/{name}/ifindex"):
+        return told
+    return netlink.driver(root, name) or ""
 
 
 def plugin_functions(root: Root, environment: Mapping[str, str]) -> tuple[list[PciAddress], list[Note]]:

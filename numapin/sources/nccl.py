@@ -32,9 +32,13 @@ def read_nccl_nodes(root: Root, environment: Mapping[str, str]) -> dict[PciAddre
 
 
 def _functions(system: "Element") -> Iterator[tuple[PciAddress, int]]:
-    for cpu in system.iter("cpu"):
-        node = node_id(cpu.get("numaid", "-1"))
-        for pci in cpu.iter("pci"):
-            address = read_address(pci.get("busid", ""))
-            if node is not None and address:
-                yield address, node
+    """Each function with the node of the <cpu> around it, however deep it lies."""
+    pending: list[tuple[Element, int | None]] = [(system, None)]
+    while pending:
+        element, node = pending.pop()
+        if element.tag == "cpu":
+            node = node_id(element.get("numaid", "-1"))
+        address = read_address(element.get("busid", "")) if element.tag == "pci" else None
+        if address and node is not None:
+            yield address, node
+        pending += [(child, node) for child in element]

@@ -16,6 +16,22 @@ from numapin.values import value
 
 CAPTURED = "/numapin/nvml.json"
 LIBRARY = "libnvidia-ml.so.1"
+CALLS = (
+    "NVMLError",
+    "nvmlInit",
+    "nvmlShutdown",
+    "nvmlDeviceGetCount",
+    "nvmlDeviceGetHandleByIndex",
+    "nvmlDeviceGetUUID",
+    "nvmlDeviceGetPciInfo",
+    "nvmlDeviceGetCpuAffinityWithinScope",
+    "NVML_AFFINITY_SCOPE_NODE",
+    "nvmlDeviceGetMigMode",
+    "nvmlDeviceGetMaxMigDeviceCount",
+    "nvmlDeviceGetMigDeviceHandleByIndex",
+    "NVML_DEVICE_MIG_ENABLE",
+)
+"""What of pynvml is used: a deprecated package of the same module name has only some of it."""
 
 
 @value
@@ -63,8 +79,11 @@ def _ask(words: int) -> Answers:
     """Enumerate through the real library; `words` 64-bit words hold a mask of all CPUs."""
     try:
         import pynvml  # noqa: PLC0415 -- 20 ms, and only containers with an NVIDIA driver need it
-    except ImportError as error:
+    except Exception as error:  # noqa: BLE001 -- a foreign module of that name may raise anything
         return Answers(failure=f"pynvml cannot be imported: {error}")
+    missing = [name for name in CALLS if not hasattr(pynvml, name)]
+    if missing:
+        return Answers(failure=f"the module pynvml here is not that of nvidia-ml-py: it lacks {missing[0]}")
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
@@ -138,11 +157,19 @@ def parse_answers(text: str) -> Answers:
     import json  # noqa: PLC0415 -- only captures need it
 
     try:
-        record = json.loads(text)
-        gpus = tuple(_gpu(entry) for entry in record["gpus"])
-        return Answers(gpus, record.get("failure"), tuple((int(i), str(e)) for i, e in record.get("lost", ())))
+        told = json.loads(text)
+        lost = tuple((_typed(int, index), _typed(str, error)) for index, error in told.get("lost", ()))
+        return Answers(
+            tuple(_gpu(entry) for entry in told["gpus"]), _typed((str, type(None)), told.get("failure")), lost
+        )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a record of NVML answers: {error!r}") from None
+
+
+def _typed(kinds: Any, content: Any) -> Any:
+    if not isinstance(content, kinds):
+        raise TypeError(f"{content!r} is out of place")
+    return content
 
 
 def record(answers: Answers) -> dict[str, Any]:
@@ -161,11 +188,12 @@ def record(answers: Answers) -> dict[str, Any]:
 
 
 def _gpu(entry: dict[str, Any]) -> Gpu:
-    pci, cpus = entry.get("pci"), entry.get("cpus")
+    optional = (str, type(None))
+    pci, cpus = _typed(optional, entry.get("pci")), _typed(optional, entry.get("cpus"))
     return Gpu(
-        index=int(entry["index"]),
-        uuid=entry.get("uuid"),
+        index=_typed(int, entry["index"]),
+        uuid=_typed(optional, entry.get("uuid")),
         pci=PciAddress.parse(pci) if pci else None,
         cpu_affinity=CpuSet.parse(cpus) if cpus else None,
-        migs=tuple(entry.get("migs", ())),
+        migs=tuple(_typed(str, mig) for mig in _typed(list, entry.get("migs", []))),
     )

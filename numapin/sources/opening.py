@@ -21,6 +21,8 @@ def open_root(text: str) -> Root:
         return DirectoryRoot(machine_directory(text))
     if not os.path.exists(text):
         raise UsageError(f"--root {text}: there is no such file or directory")
+    if not os.path.isfile(text):
+        raise UsageError(f"--root {text} is neither a directory nor a file")
     if (read_descriptor(text) or b"").startswith(FIRST_LINE.encode()):
         return parse_capture(text, _whole(text))
     from numapin.sources.archive import open_archive  # noqa: PLC0415 -- tarfile and its decompressors cost 15 ms
@@ -44,6 +46,8 @@ def machine_directory(base: str) -> str:
         raise UsageError(f"--root {base}: {error.strerror}") from None
     if {"sys", "proc"} & set(names):
         return base
-    if len(names) == 1 and {"sys", "proc"} & set(LiveRoot().names(f"{base}/{names[0]}")):
-        return f"{base}/{names[0]}"
+    below = f"{base}/{names[0]}" if len(names) == 1 else ""
+    # A link would lead out of the capture: a directory with nothing but a link to / is not this machine.
+    if below and not os.path.islink(below) and {"sys", "proc"} & set(LiveRoot().names(below)):
+        return below
     raise UsageError(f"--root {base} is not a machine: it holds neither sys/ nor proc/")

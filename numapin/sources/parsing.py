@@ -4,10 +4,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from numapin.errors import CannotRead
-from numapin.ids import shorten
+from numapin.ids import MAX_ID, shorten
 from numapin.sources.root import Root
 
 Value = TypeVar("Value")
+
+LARGEST_PAGE = 1 << 34
+"""Bytes of the largest huge page of any architecture (16 GiB on POWER)."""
 
 MOST_NUMBER = 1 << 63
 """No count, size or limit that the kernel prints is larger."""
@@ -47,15 +50,17 @@ def number(text: str) -> int:
 def node_id(text: str) -> int | None:
     """A node, None for the kernel's -1, which stands for "nobody said" (NUMA_NO_NODE)."""
     value = number(text)
+    if value > MAX_ID:
+        raise ValueError(f"{shorten(text)} is out of range: nodes run from 0 to {MAX_ID}")
     return None if value < 0 else value
 
 
 def limit(text: str) -> int | None:
-    """A cgroup limit; None for `max`, and for the page-aligned 2^63 by which cgroup v1 says the same."""
+    """A cgroup limit; None for `max`, and for the 2^63 less one page, of any size, by which version 1 says the same."""
     if text.strip() == "max":
         return None
     value = number(text)
-    return None if value < 0 or value >= MOST_NUMBER - (1 << 21) else value
+    return None if value < 0 or value >= MOST_NUMBER - LARGEST_PAGE else value
 
 
 def fields(text: str, separator: str = ":") -> dict[str, str]:

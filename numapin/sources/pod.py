@@ -33,7 +33,7 @@ def read_pod(root: Root) -> tuple[tuple[PodProcess, ...], tuple[Note, ...]]:
 def _pids(root: Root) -> list[int]:
     own = str(os.getpid()) if root.is_live else (root.resolve("/proc/self") or "").rpartition("/")[2]
     if not root.is_live:
-        return [int(name) for name in root.names("/proc") if name.isascii() and name.isdecimal() and name != own]
+        return sorted(int(name) for name in root.names("/proc") if name.isascii() and name.isdecimal() and name != own)
     try:
         import psutil  # noqa: PLC0415 -- 15 ms, and only --scope pod needs it
     except ImportError as error:

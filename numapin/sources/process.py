@@ -55,8 +55,8 @@ def read_permissions(root: Root, status: Status) -> Permissions:
 
 
 def _effective_uid(text: str) -> int | None:
-    words = text.split()
-    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else None
+    found = re.fullmatch(r"\d{1,10}\s+(\d{1,10})\s.*", text, re.ASCII)
+    return int(found[1]) if found else None
 
 
 def _capabilities(text: str) -> int:

@@ -46,4 +46,6 @@ def _netdevs(root: Root, device: str) -> tuple[str, ...]:
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
     """mlx5_10 after mlx5_9."""
-    return tuple((int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name))
+    return tuple(
+        (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d{1,9})", name, flags=re.ASCII)
+    )

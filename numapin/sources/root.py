@@ -12,6 +12,9 @@ from numapin.errors import CannotRead
 MOST_BYTES = 1 << 20
 """No file that is read here is longer; one that is, is hostile or broken."""
 
+LONGER = {"environ": 8 << 20, "unix": 64 << 20, "mountinfo": 64 << 20}
+"""But for these: an environment may come to 2 MiB and more, and sockets and mounts have no bound."""
+
 
 class Root(Protocol):
     """A file tree to read a machine from."""
@@ -52,36 +55,42 @@ class LiveRoot:
         """See Root."""
         try:
             return sorted(os.listdir(path))
-        except OSError:
+        except (OSError, ValueError):
             return []
 
     def resolve(self, path: str) -> str | None:
         """See Root."""
         try:
             return os.path.realpath(path, strict=True)
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def writable(self, path: str) -> bool | None:
         """See Root."""
         try:
             return bool(os.stat(path).st_mode & stat.S_IWUSR)
-        except OSError:
+        except (OSError, ValueError):
             return None
 
 
+def most_bytes(path: str) -> int:
+    """As many bytes a file of this name may have."""
+    return LONGER.get(path.rpartition("/")[2], MOST_BYTES)
+
+
 def read_descriptor(path: str) -> bytes | None:
-    """At most `MOST_BYTES` + 1 bytes of a file; None where it cannot be opened or read."""
+    """At most `most_bytes` + 1 bytes of a file; None where it cannot be opened or read."""
+    most = most_bytes(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError):
         return None
     try:
         chunks, size = [], 0
-        while size <= MOST_BYTES and (chunk := os.read(descriptor, 1 << 16)):
+        while size <= most and (chunk := os.read(descriptor, 1 << 16)):
             chunks.append(chunk)
             size += len(chunk)
-        return b"".join(chunks)[: MOST_BYTES + 1]
+        return b"".join(chunks)[: most + 1]
     except OSError:
         # sysfs answers EINVAL, EIO, ENODEV or EAGAIN where a driver or a device has nothing to say.
         return None
@@ -93,8 +102,9 @@ def decode(path: str, content: bytes | None) -> str | None:
     """Text of a file's bytes; bytes that are no text stay visible as escapes, for the message that quotes them."""
     if content is None:
         return None
-    if len(content) > MOST_BYTES:
-        raise CannotRead(f"{path} is longer than {MOST_BYTES >> 20} MiB: no file of the kernel that numapin reads is")
+    most = most_bytes(path)
+    if len(content) > most:
+        raise CannotRead(f"{path} is longer than {most >> 20} MiB: no file of the kernel that numapin reads is")
     # Some captures end their files with a NUL after the line feed.
     return content.decode("utf-8", "backslashreplace").strip(" \t\r\n\0")
 

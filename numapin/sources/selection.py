@@ -6,6 +6,7 @@ from typing import TypeVar
 from numapin.assignment import Accelerator, Device
 from numapin.errors import UsageError
 from numapin.settings import AUTO, NONE
+from numapin.sources.drivers import read_address
 
 Chosen = TypeVar("Chosen", bound=Device)
 
@@ -27,7 +28,8 @@ def select(
 
 
 def _one(option: str, name: str, visible: list[Chosen]) -> Chosen:
-    exact = [device for device in visible if name in _names(device)]
+    address = read_address(name)
+    exact = [device for device in visible if name in _names(device) or (address and device.pci == address)]
     matches = exact or [device for device in visible if any(key.startswith(name) for key in _prefixes(device))]
     if len(matches) == 1:
         return matches[0]

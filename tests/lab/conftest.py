@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.containers import images
+from tests.containers.runtime import missing_tools, podman
 from tests.lab.boot import DidNotFinish
 from tests.lab.kernels import missing
 from tests.lab.rounds import Round, Rounds, Seen
@@ -23,11 +25,24 @@ def rounds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         _cannot(", ".join(lacking))
     rounds = Rounds(tmp_path_factory.mktemp("lab"))
     wanted = [item.callspec.params.get("seen") for item in request.session.items if hasattr(item, "callspec")]
-    for one in dict.fromkeys(wanted):
-        if isinstance(one, Round) and not one.lacking:
-            rounds.start(one)
+    possible = [one for one in dict.fromkeys(wanted) if isinstance(one, Round) and not one.lacking]
+    # Those that need the image begin last: it takes a while to be built.
+    for one in sorted(possible, key=lambda one: one.image):
+        if one.image and not rounds.image:
+            rounds.image = _mounted_image()
+        rounds.start(one)
     yield rounds
     rounds.close()
+    if rounds.image:
+        podman("image", "unmount", "--all")
+
+
+def _mounted_image() -> str:
+    """The root file system of the image that our Dockerfile makes."""
+    if lacking := missing_tools():
+        _cannot(f"{', '.join(lacking)} not installed")
+    name = images.numapin(images.debian(images.BASE), images.debian(images.BUILDER))
+    return podman("image", "mount", name).out.strip()
 
 
 @pytest.fixture(scope="session")

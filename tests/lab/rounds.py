@@ -26,6 +26,9 @@ class Round:
     series: str | None = None
     """The kernel's; None is the newest that is there."""
 
+    image: bool = False
+    """Whether the guest needs the image that our Dockerfile makes: the file `image` tells it where that is."""
+
     @property
     def kernel(self) -> Kernel:
         return Kernel(self.series or kernels()[-1])
@@ -67,6 +70,8 @@ class Rounds:
     futures: dict[Round, "Future[Seen]"] = field(default_factory=dict)
 
     stop: Event = field(default_factory=Event)
+    image: str = ""
+    """Where the image is mounted."""
 
     def start(self, wanted: Round) -> "Future[Seen]":
         """Begin it, or find it begun."""
@@ -77,6 +82,7 @@ class Rounds:
     def _run(self, wanted: Round) -> Seen:
         directory = self.directory / str(wanted)
         directory.mkdir()
+        (directory / "image").write_text(self.image)
         boot(wanted.computer, wanted.kernel, wanted.scripts, directory, Limit(SECONDS, self.stop))
         lines = (directory / "results").read_text().splitlines()
         return Seen({told["case"]: told for told in map(json.loads, lines)}, directory)

@@ -5,7 +5,7 @@ import pytest
 from tests.lab.computers import TWO_SOCKETS
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(TWO_SOCKETS, ("binding", "realtime")),)
+ROUNDS = (Round(TWO_SOCKETS, ("binding", "realtime", "memory")),)
 MIB = 256  # pages of 4 KiB
 
 

@@ -5,12 +5,14 @@ import pytest
 from tests.lab.computers import MEMORY_NODE
 from tests.lab.rounds import Round
 
-ROUNDS = (
-    Round(MEMORY_NODE, ("cpusets", "managed"), "6.1"),
-    Round(MEMORY_NODE, ("cpusets", "managed"), "6.12"),
-)
+ROUNDS = tuple(Round(MEMORY_NODE, ("cpusets", "managed"), series) for series in ("6.1", "6.12"))
 GROWN = 20 * 256
-"""Pages of what the server allocates after each write."""
+"""Pages of what the server allocates after each write; its own few come on top."""
+
+
+def only_on(node: str, pages: dict[str, int]) -> bool:
+    """Whether all that was allocated is there."""
+    return set(pages) == {node} and pages[node] >= GROWN
 
 
 def is_new(kernel: str) -> bool:
@@ -32,7 +34,7 @@ def is_new(kernel: str) -> bool:
 )
 def test_new_memory_comes_from_the_bound_node_while_it_is_allowed(seen, mems, policy, node):
     assert seen["mems"][mems]["policies"] == [policy]
-    assert seen["mems"][mems]["new"] == {node: GROWN}
+    assert only_on(node, seen["mems"][mems]["new"])
 
 
 def test_what_was_allocated_before_is_moved_by_the_kernel(seen):
@@ -48,7 +50,7 @@ def test_what_was_allocated_before_is_moved_by_the_kernel(seen):
 def test_a_policy_without_static_nodes_is_renumbered(seen):
     """numactl's: bound to node 1, and after the write to node 2."""
     assert seen["mems_without_numapin"]["policies"] == ["bind:2"]
-    assert seen["mems_without_numapin"]["new"] == {"2": GROWN}
+    assert only_on("2", seen["mems_without_numapin"]["new"])
 
 
 def test_the_affinity_is_kept_since_linux_6_2(seen):
@@ -63,11 +65,11 @@ def test_the_affinity_is_kept_since_linux_6_2(seen):
 def test_the_memory_stays_where_the_cpus_do_not(seen):
     for case in seen["cpus"].values():
         assert case["policies"] == ["bind=static:1"]
-        assert case["new"] == {"1": GROWN}
+        assert only_on("1", case["new"])
 
 
 def test_a_node_without_cpus_is_no_home(seen):
     case = seen["memory_only_node"]
     assert case["allowed"] == "0-2"
     assert case["policies"] == ["bind=static:1"]
-    assert case["new"] == {"1": GROWN}
+    assert only_on("1", case["new"])

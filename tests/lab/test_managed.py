@@ -2,8 +2,11 @@
 
 import json
 
-from tests.lab.test_cpusets import ROUNDS as ROUNDS  # the same boots
+from tests.lab.computers import MEMORY_NODE
+from tests.lab.rounds import Round
 from tests.lab.test_cpusets import is_new
+
+ROUNDS = tuple(Round(MEMORY_NODE, ("cpusets", "managed"), series) for series in ("6.1", "6.12"))
 
 REFUSED = {True: "Operation not permitted", False: "Input/output error"}
 """What the kernel says of a managed interrupt: EPERM since 6.12, EIO before."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.lab.guest import process
-from tests.lab.guest.launch import Server, driver, numapin
+from tests.lab.guest.launch import Server, driver, numapin, serving
 from tests.lab.guest.machine import numa_nodes
 from tests.lab.guest.main import case
 
@@ -20,34 +20,34 @@ def homes() -> dict[str, int]:
 @case
 def bare() -> dict[str, Any]:
     """Without numapin: what the other cases would look like if it did nothing."""
-    with Server() as server:
+    with serving() as server:
         return _seen(server)
 
 
 @case
 def bound() -> dict[str, Any]:
     """The accelerator is on node 1: so must be everything."""
-    with Server("run", variables=driver("gpu1")) as server:
+    with serving("run", variables=driver("gpu1")) as server:
         seen = _seen(server)
     return {**seen, "said": server.said}
 
 
 @case
 def bound_to_the_first_node() -> dict[str, Any]:
-    with Server("run", variables=driver("gpu0")) as server:
+    with serving("run", variables=driver("gpu0")) as server:
         return _seen(server)
 
 
 @case
 def restricted() -> dict[str, Any]:
     """An accelerator on each node: bound to both."""
-    with Server("run", "--policy", "restricted", variables=driver("gpu0", "gpu1")) as server:
+    with serving("run", "--policy", "restricted", variables=driver("gpu0", "gpu1")) as server:
         return _seen(server)
 
 
 @case
 def preferred() -> dict[str, Any]:
-    with Server("run", "--memory-policy", "preferred", variables=driver("gpu1")) as server:
+    with serving("run", "--memory-policy", "preferred", variables=driver("gpu1")) as server:
         return _seen(server)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.lab.guest.launch import Server, driver
+from tests.lab.guest.launch import Server, driver, serving
 from tests.lab.guest.main import case
 from tests.lab.guest.process import status
 from tests.lab.guest.setting import Cgroup
@@ -27,7 +27,7 @@ def _grown(server: Server) -> dict[str, Any]:
 def _rewritten(group: str, setting: str, values: tuple[str, ...], **start: str) -> dict[str, Any]:
     """A server bound to node 1, and what the kernel shows of it after each write to its cgroup."""
     cgroup = Cgroup(group, **start)
-    with Server("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
+    with serving("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
         seen = {"start": _grown(server)}
         for value in values:
             cgroup.set(**{setting: value})
@@ -52,7 +52,7 @@ def cpus() -> dict[str, Any]:
 def mems_without_numapin() -> dict[str, Any]:
     """A plain MPOL_BIND of numactl, for comparison: what MPOL_F_STATIC_NODES is for."""
     cgroup = Cgroup("plain", cpuset_cpus="0-3", cpuset_mems="0-1")
-    with Server(mib=20, front=(*cgroup.front, "numactl", "--membind=1")) as server:
+    with serving(mib=20, front=(*cgroup.front, "numactl", "--membind=1")) as server:
         cgroup.set(cpuset_mems="1-2")
         return _grown(server)
 
@@ -61,5 +61,5 @@ def mems_without_numapin() -> dict[str, Any]:
 def memory_only_node() -> dict[str, Any]:
     """A cpuset of all nodes: the memory of the node without CPUs is left alone."""
     cgroup = Cgroup("three", cpuset_cpus="0-3", cpuset_mems="0-2")
-    with Server("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
+    with serving("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
         return {**_grown(server), "allowed": status(server.pid)["Mems_allowed_list"]}

@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tests.lab.guest import process
@@ -13,6 +14,7 @@ from tests.lab.guest.machine import addresses, run
 from tests.lab.guest.main import RESULTS
 from tests.nvml.driver import Gpu, answers, build, environment
 
+Variables = Mapping[str, str] | None
 NUMAPIN = (sys.executable, "-m", "numapin")
 SERVER = (sys.executable, "-S", str(Path(__file__).with_name("server.py")))
 
@@ -39,13 +41,14 @@ def numapin(*words: str, **options: Any) -> dict[str, Any]:
 
 
 class Server:
-    """A server with `numapin run OPTIONS --` in front; without options, by itself. Leaving the block ends it."""
+    """A server with `numapin WORDS... --` in front; without words, by itself."""
 
-    def __init__(self, *words: str, mib: int = 200, front: tuple[str, ...] = (), **options: Any) -> None:
-        variables = os.environ | options.pop("variables", {})
-        command = [*front, *(NUMAPIN if words else ()), *words, *(("--",) if words else ()), *SERVER, str(mib)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, env=variables, text=True, **pipes, **options)
+    def __init__(self, words: tuple[str, ...], mib: int, front: tuple[str, ...], variables: Mapping[str, str]) -> None:
+        command = [*front, *((*NUMAPIN, *words, "--") if words else ()), *SERVER, str(mib)]
+        pipe = subprocess.PIPE
+        environment = os.environ | variables
+        self.process = subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.said = ""
 
     @property
     def pid(self) -> int:
@@ -58,9 +61,9 @@ class Server:
             self.process.kill()
             raise RuntimeError(f"the server said {said!r}: {self.process.communicate()}")
 
-    def __enter__(self) -> "Server":
+    def wait(self) -> None:
+        """Until it is up."""
         self._expect("ready")
-        return self
 
     def grow(self, mib: int) -> None:
         assert self.process.stdin
@@ -71,9 +74,21 @@ class Server:
     def look(self) -> dict[str, Any]:
         return process.look(self.pid)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def end(self) -> None:
+        """Let it leave; what it said on the way is in `said`."""
         try:
             self.said = self.process.communicate(timeout=10)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.said = self.process.communicate()[1]
+
+
+@contextmanager
+def serving(*words: str, mib: int = 200, front: tuple[str, ...] = (), variables: Variables = None) -> Iterator[Server]:
+    """A server that is up; leaving the block ends it."""
+    server = Server(words, mib, front, variables or {})
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.end()

@@ -55,6 +55,7 @@ def _alone(kind: str, *options: str) -> dict[str, Any]:
     with _stacked(kind, *options, on=interface("nic1")), network("own") as front:
         run("ip", "link", "set", f"{kind}0", "netns", "own")
         found = _devices(front)
+        found["uevent"] = run(*front, "cat", f"/sys/class/net/{kind}0/uevent").stdout
         run("ip", "-n", "own", "link", "set", f"{kind}0", "netns", "1")
     return found
 
@@ -146,16 +147,27 @@ def _only(number: int) -> tuple[str, ...]:
     return ("unshare", "--mount", "sh", "-ec", script, "sh")
 
 
-def _in_mode(mode: str) -> dict[str, Any]:
+def _number(device: str) -> int:
+    """Of the device file of an RDMA device."""
+    files = Path("/sys/class/infiniband_verbs").glob("uverbs*/ibdev")
+    return next(int(file.parent.name.removeprefix("uverbs")) for file in files if file.read_text().strip() == device)
+
+
+def _set_mode(mode: str) -> None:
     modprobe("ib_core")
     run("rdma", "system", "set", "netns", mode)
+
+
+def _in_mode(mode: str) -> dict[str, Any]:
+    """A container with the second of two devices, in the network namespace that has the NICs, and in another."""
+    _set_mode(mode)
     with _soft_rdma():
-        names = [(Path("/sys/class/infiniband_verbs") / f"uverbs{n}/ibdev").read_text().strip() for n in (0, 1)]
-        host = _devices(_only(1))
+        only = _only(_number("rxe1"))
+        host = _devices(only)
         with network("own") as front:
-            other = _devices((*front, *_only(1)))
+            other = _devices((*front, *only))
             there = run(*front, "ls", "/sys/class/infiniband").stdout.split()
-    return {"host": host, "other": other, "there": there, "names": names}
+    return {"host": host, "other": other, "there": there}
 
 
 @case

@@ -55,6 +55,9 @@ def main(*scripts: str) -> None:
     for script in scripts:
         importlib.import_module(f"tests.lab.guest.{script}")
     CASES.insert(0, kernel)
+    names = [function.__name__ for function in CASES]
+    if len(names) != len(set(names)):
+        raise ValueError(f"two cases of one name: {names}")
     with (RESULTS / "results").open("a") as out:
         for function in CASES:
             out.write(json.dumps(_run(function)) + "\n")

@@ -58,3 +58,11 @@ def threads(pid: int) -> list[dict[str, Any]]:
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command(pid: int) -> list[str]:
+    """Its command line; of a process that has ended, and of the kernel's own, empty."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.lab.guest import process
-from tests.lab.guest.launch import Server, driver, numapin
+from tests.lab.guest.launch import driver, numapin, serving
 from tests.lab.guest.main import case
 
 WITHOUT_SYS_NICE = ("setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice")
@@ -12,7 +12,7 @@ WITH_LIMIT = ("prlimit", "--rtprio=5", *WITHOUT_SYS_NICE)
 
 
 def _seen(*options: str, front: tuple[str, ...] = ()) -> dict[str, Any]:
-    with Server("run", *options, mib=20, front=front, variables=driver("gpu1")) as server:
+    with serving("run", *options, mib=20, front=front, variables=driver("gpu1")) as server:
         seen = {"server": server.look(), "child": process.look(process.children(server.pid)[0])}
     return {**seen, "said": server.said}
 

@@ -24,6 +24,11 @@ def allocate(mib: int) -> None:
     KEPT.append(area)
 
 
+def say(word: str) -> None:
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
 def work(mib: int, done: threading.Barrier) -> None:
     allocate(mib)
     done.wait()
@@ -44,12 +49,13 @@ def main(mib: int, *role: str) -> None:
         start_threads(mib * 4 // 5)
         child = [sys.executable, "-S", __file__, str(mib // 5), "child"]
         other = subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert other.stdout
         other.stdout.readline()
-    print("ready", flush=True)
+    say("ready")
     for line in sys.stdin:
         if line.startswith("grow "):
             allocate(int(line.split()[1]))
-            print("grown", flush=True)
+            say("grown")
     os._exit(0)
 
 
