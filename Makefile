@@ -17,7 +17,7 @@ run: setup ## the main job for real: bind a small HTTP server on this machine, a
 
 test: setup lint ## every test that this machine can run, the quick ones first
 	@tools/setup tests || [ -z "$$CI" ]  # by hand, the tests that lack their tools say so and are skipped
-	$(BIN)/pytest --ignore tests/containers
+	$(BIN)/pytest --ignore tests/containers --ignore tests/lab
 	$(BIN)/pytest tests/containers
 
 lint: setup ## ruff and mypy

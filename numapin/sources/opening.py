@@ -22,7 +22,7 @@ def open_root(text: str) -> Root:
     if not os.path.exists(text):
         raise UsageError(f"--root {text}: there is no such file or directory")
     if not os.path.isfile(text):
-        raise UsageError(f"--root {text} is neither a directory nor a file")
+        raise UsageError(f"--root {text} is neither a directory nor a readable tar archive: it is no plain file")
     if (read_descriptor(text) or b"").startswith(FIRST_LINE.encode()):
         return parse_capture(text, _whole(text))
     from numapin.sources.archive import open_archive  # noqa: PLC0415 -- tarfile and its decompressors cost 15 ms
