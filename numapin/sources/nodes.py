@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from numapin.ids import CpuSet, NodeSet
 from numapin.sources.drivers import gpu_memory_nodes
-from numapin.sources.parsing import node_id, number, read
+from numapin.sources.parsing import known, number, read
 from numapin.sources.root import Root
 from numapin.topology import Node
 
@@ -82,7 +82,7 @@ def _numbers(text: str) -> list[int]:
 def _package(root: Root, cpus: CpuSet) -> int | None:
     """physical_package_id of the node's CPUs, of which the first and the last are asked; -1 is none."""
     asked = {min(cpus), max(cpus)} if cpus else set()
-    packages = {read(root, f"{CPU}/cpu{cpu}/topology/physical_package_id", node_id) for cpu in asked}
+    packages = {read(root, f"{CPU}/cpu{cpu}/topology/physical_package_id", known) for cpu in asked}
     return packages.pop() if len(packages) == 1 else None
 
 

@@ -49,9 +49,15 @@ def number(text: str) -> int:
 
 def node_id(text: str) -> int | None:
     """A node, None for the kernel's -1, which stands for "nobody said" (NUMA_NO_NODE)."""
-    value = number(text)
-    if value > MAX_ID:
+    value = known(text)
+    if value is not None and value > MAX_ID:
         raise ValueError(f"{shorten(text)} is out of range: nodes run from 0 to {MAX_ID}")
+    return value
+
+
+def known(text: str) -> int | None:
+    """A number that is of any size (package ids on IA-64 are large), None for -1."""
+    value = number(text)
     return None if value < 0 else value
 
 
