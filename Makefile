@@ -7,7 +7,7 @@ IMAGE ?= numapin:latest
 
 export PYTHON
 
-.PHONY: help run test lint bench image setup clean
+.PHONY: help run test lab lint bench image setup clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-6s %s\n", $$1, $$2}'
@@ -19,6 +19,13 @@ test: setup lint ## every test that this machine can run, the quick ones first
 	@tools/setup tests || [ -z "$$CI" ]  # by hand, the tests that lack their tools say so and are skipped
 	$(BIN)/pytest --ignore tests/containers --ignore tests/lab
 	$(BIN)/pytest tests/containers
+	@tools/lab || [ -z "$$CI" ]
+	$(BIN)/pytest tests/lab
+
+lab: setup ## the emulated computers alone: kernels with several NUMA nodes, under QEMU
+	@tools/setup tests
+	@tools/lab
+	$(BIN)/pytest tests/lab
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check

@@ -49,6 +49,9 @@ def perform(planned: PlannedStep, kernel: Kernel, assignment: Assignment) -> Pla
 
 
 def _refused(planned: PlannedStep, refusal: hints.Refusal, assignment: Assignment) -> PlannedStep:
+    if hints.is_managed(refusal, assignment.permissions):
+        # Before 6.12 only the write itself tells; nobody can do what was asked, and nothing is lost by it.
+        return replace(planned, outcome="skipped", errno=refusal.code, hint=hints.MANAGED)
     hint = hints.for_refusal(refusal, assignment.permissions, assignment.container, assignment.realtime)
     return replace(planned, outcome="refused", errno=refusal.code, why=refusal.why, hint=hint)
 

@@ -40,6 +40,7 @@ _OUTSIDE = {
     "POD_SPANS_NODES": "Give all containers of the pod CPUs of the same node.",
 }
 
+MANAGED = "the kernel manages this interrupt itself"
 UNSAFE = "Give the container one more CPU, or force it with --rt-unsafe."
 
 _ANYWHERE = {
@@ -206,11 +207,15 @@ def _seccomp_denied(permissions: Permissions) -> str:
     )
 
 
+def is_managed(refusal: Refusal, permissions: Permissions) -> bool:
+    """Whether an interrupt cannot be moved because the kernel manages it itself: EIO before Linux 6.12, EPERM since."""
+    denied = refusal.kind == "irq" and refusal.code in (errno.EIO, errno.EPERM)
+    return denied and not permissions.proc_irq_read_only
+
+
 def _interrupt_denied(code: int, permissions: Permissions) -> str:
     if permissions.proc_irq_read_only or code == errno.EROFS:
         return _ANYWHERE["IRQ_READ_ONLY"]
-    if code in (errno.EPERM, errno.EIO):
-        return "The kernel manages this interrupt itself (EIO before 6.12, EPERM since): it cannot be moved."
     if code == errno.EACCES:
         return "Only the host's root may write there. Pin interrupts from the host."
     if code == errno.ENOSPC:

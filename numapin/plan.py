@@ -112,7 +112,7 @@ def _interrupts(
 def _pin(interrupt: Interrupt, local: CpuSet, cpus: CpuSet, bound: CpuSet, settings: Settings) -> PlannedStep:
     step = PinInterrupt(interrupt.irq, cpus or local, interrupt.device)
     if interrupt.managed:
-        return PlannedStep(step, settings.irq, "skipped", hint="the kernel manages this interrupt itself")
+        return PlannedStep(step, settings.irq, "skipped", hint=hints.MANAGED)
     if cpus:
         return PlannedStep(step, settings.irq)
     hint = "this container has no CPU on the device's node"

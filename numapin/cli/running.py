@@ -37,7 +37,8 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
 
     refused = refusals(steps)
     if not judged.exit and not refused:
-        steps = apply(steps, LinuxKernel(), judged.assignment, lambda step: _say_step(log, step), show)
+        told: set[str] = set()
+        steps = apply(steps, LinuxKernel(), judged.assignment, lambda step: _say_step(log, step, told), show)
         refused = refusals(steps)
         if refused and refused[-1].step.kind == "exec":
             raise refused_exec(found.path, refused[-1].errno)
@@ -62,12 +63,15 @@ def _fields(reason: Reason | None) -> dict[str, str]:
     return {"code": reason.code, "subject": reason.subject, "hint": reason.hint} if reason else {}
 
 
-def _say_step(log: Log, planned: PlannedStep) -> None:
+def _say_step(log: Log, planned: PlannedStep, told: set[str]) -> None:
+    """A step as it was done. A hint is said once: a loaded host has thousands of interrupts, all refused alike."""
     refused = planned.outcome == "refused"
-    fields = {"kind": planned.step.kind, "mode": planned.mode, "outcome": planned.outcome}
+    fields: dict[str, object] = {"kind": planned.step.kind, "mode": planned.mode, "outcome": planned.outcome}
     # The last of a required step is told by the sentence that ends the run.
-    told = {"errno": planned.errno, "hint": planned.hint} if refused and planned.mode != "require" else {}
-    log("warning" if refused else "info", text.outcome(planned), **fields, **told)
+    if refused and planned.mode != "require":
+        fields |= {"errno": planned.errno, "hint": "" if planned.hint in told else planned.hint}
+        told.add(planned.hint)
+    log("warning" if refused else "info", text.outcome(planned), **fields)
 
 
 def _stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], termination_log: str) -> int:

@@ -89,7 +89,8 @@ def _package(root: Root, cpus: CpuSet) -> int | None:
 def read_siblings(root: Root, cpus: CpuSet) -> dict[int, CpuSet]:
     """Hardware threads of the same core, by CPU: core_cpus_list, before Linux 5.3 thread_siblings_list."""
     siblings: dict[int, CpuSet] = {}
-    for cpu in cpus:
+    shown = CpuSet.of(_numbered(root, CPU, "cpu")) if cpus else cpus
+    for cpu in cpus & shown:
         if cpu in siblings:
             continue
         place = f"{CPU}/cpu{cpu}/topology"

@@ -138,7 +138,7 @@ def _sentence(case: Case, choice: Choice, status: Status, reasons: tuple[Reason,
     if all(case.homes[device].node in choice.nodes for device in known):
         return wording.place([*wording.summary(known), *bound], choice.nodes)
     # Nodes that count as one: each device where it is, then what is bound.
-    return ", ".join([*wording.devices_by_node(case, known), wording.place(bound, choice.nodes)])
+    return "; ".join([*wording.devices_by_node(case, known), wording.place(bound, choice.nodes)])
 
 
 __all__ = ["Status", "Verdict", "judge"]

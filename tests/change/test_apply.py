@@ -95,22 +95,31 @@ def test_the_first_required_refusal_ends_it(place):
     """Nothing after it is touched: neither an interrupt nor the server."""
     name = CALLS[place].split()[0]
     before = sum(call.startswith(name) for call in CALLS[:place])
-    seen = Watched(FakeKernel(refuses={name: [0] * before + [errno.EPERM]}), plan_of(*ALL))
+    seen = Watched(FakeKernel(refuses={name: [0] * before + [errno.EACCES]}), plan_of(*ALL))
     assert seen.kernel.calls == CALLS[: place + 1]
     assert seen.outcomes == ["done"] * place + ["refused"] + ["planned"] * (5 - place)
     assert seen.before_exec == []
-    assert [step.errno for step in refusals(seen.plan)] == [errno.EPERM]
+    assert [step.errno for step in refusals(seen.plan)] == [errno.EACCES]
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EPERM], ids=["before 6.12", "since 6.12"])
+def test_an_interrupt_that_the_kernel_manages_is_skipped_and_no_refusal(code):
+    """Only the write tells before 6.12; nobody can do what was asked, so the server starts all the same."""
+    seen = Watched(FakeKernel(refuses={"set_interrupt_affinity": [code]}), plan_of(*ALL))
+    assert seen.outcomes == ["done"] * 3 + ["skipped", "done", "done"]
+    assert (seen.plan.steps[3].errno, seen.plan.steps[3].hint) == (code, "the kernel manages this interrupt itself")
 
 
 def test_a_refusal_that_is_only_tried_is_told_and_passed():
     """The server starts, and the report has the errno and a hint."""
-    refuses = {name: [errno.EPERM] * 2 for name in SETTERS}
+    refuses = {name: [errno.EPERM] * 2 for name in SETTERS} | {"set_interrupt_affinity": [errno.ENOSPC] * 2}
     modes = dict.fromkeys(("affinity", "mempolicy", "scheduler", "irq"), "try")
     seen = Watched(FakeKernel(refuses=refuses), plan_of(*ALL, **modes))
     assert seen.outcomes == ["refused"] * 5 + ["done"]
     assert seen.kernel.calls[-1] == CALLS[-1]
     assert refusals(seen.plan) == ()
-    assert all(step.errno == errno.EPERM and step.hint for step in seen.plan.steps[:5])
+    assert [step.errno for step in seen.plan.steps[:5]] == [errno.EPERM] * 3 + [errno.ENOSPC] * 2
+    assert all(step.hint for step in seen.plan.steps[:5])
 
 
 def test_a_step_that_was_skipped_stays_skipped():

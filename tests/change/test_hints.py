@@ -36,8 +36,6 @@ TABLE = [
     ("irq", errno.EROFS, {}, ["host"], []),
     ("irq", errno.EACCES, {"permissions": READ_ONLY}, ["host"], ["manages"]),
     ("irq", errno.EACCES, {}, ["root", "host"], []),
-    ("irq", errno.EPERM, {}, ["kernel manages"], []),
-    ("irq", errno.EIO, {}, ["kernel manages"], []),
     ("irq", errno.ENOSPC, {}, ["vector", "--irq-cpus"], []),
     ("irq", errno.EINVAL, {}, ["online"], []),
     ("irq", errno.EOVERFLOW, {}, ["online"], []),

@@ -118,6 +118,8 @@ class Computer:
         # A CPU without AVX: emulated, wide vectors and five page table levels cost more than they give.
         machine = ["-machine", "q35", "-cpu", "Nehalem", "-m", f"{memory}M"]
         # Without threads every CPU is a core of its own, and QEMU's CPU options need to name no more than that.
+        if cpus // sockets & cpus // sockets - 1:
+            raise ValueError(f"{self.name}: {cpus // sockets} CPUs a socket are no power of two")
         machine += ["-smp", f"{cpus},sockets={sockets},cores={cpus // sockets},threads=1"]
         machine += ["-device", "intel-iommu,intremap=on"] if self.remapping else []
         return [*machine, *self._nodes(), *self._distances(), *self._buses()]

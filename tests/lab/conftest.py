@@ -26,23 +26,24 @@ def rounds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     rounds = Rounds(tmp_path_factory.mktemp("lab"))
     wanted = [item.callspec.params.get("seen") for item in request.session.items if hasattr(item, "callspec")]
     possible = [one for one in dict.fromkeys(wanted) if isinstance(one, Round) and not one.lacking]
+    mounted: list[str] = []
     # Those that need the image begin last: it takes a while to be built.
     for one in sorted(possible, key=lambda one: one.image):
         if one.image and not rounds.image:
-            rounds.image = _mounted_image()
+            mounted.append(_image())
+            rounds.image = podman("image", "mount", mounted[0]).out.strip()
         rounds.start(one)
     yield rounds
     rounds.close()
-    if rounds.image:
-        podman("image", "unmount", "--all")
+    for name in mounted:
+        podman("image", "unmount", name)
 
 
-def _mounted_image() -> str:
-    """The root file system of the image that our Dockerfile makes."""
+def _image() -> str:
+    """The name of the image that our Dockerfile makes."""
     if lacking := missing_tools():
         _cannot(f"{', '.join(lacking)} not installed")
-    name = images.numapin(images.debian(images.BASE), images.debian(images.BUILDER))
-    return podman("image", "mount", name).out.strip()
+    return images.numapin(images.debian(images.BASE), images.debian(images.BUILDER))
 
 
 @pytest.fixture(scope="session")

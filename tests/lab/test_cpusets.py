@@ -5,7 +5,7 @@ import pytest
 from tests.lab.computers import MEMORY_NODE
 from tests.lab.rounds import Round
 
-ROUNDS = tuple(Round(MEMORY_NODE, ("cpusets", "managed"), series) for series in ("6.1", "6.12"))
+ROUNDS = tuple(Round(MEMORY_NODE, ("cpusets", "managed", "captured"), series) for series in ("6.1", "6.12"))
 GROWN = 20 * 256
 """Pages of what the server allocates after each write; its own few come on top."""
 

@@ -3,7 +3,7 @@
 from tests.lab.computers import EIGHT_NODES
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(EIGHT_NODES, ("placement", "eight_nodes")),)
+ROUNDS = (Round(EIGHT_NODES, ("placement", "eight_nodes", "captured")),)
 
 
 def test_the_last_node_is_bound_like_any(seen):

@@ -5,7 +5,7 @@ import pytest
 from tests.lab.computers import TWO_SOCKETS
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(TWO_SOCKETS, ("interrupts", "links")),)
+ROUNDS = (Round(TWO_SOCKETS, ("interrupts", "links", "captured")),)
 CONTAINER, NODE = "5-6", "4-7"
 """CPUs of the cgroup of the cases, and of node 1."""
 

@@ -5,7 +5,7 @@ import pytest
 from tests.lab.computers import TWO_SOCKETS
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(TWO_SOCKETS, ("interrupts", "links")),)
+ROUNDS = (Round(TWO_SOCKETS, ("interrupts", "links", "captured")),)
 
 
 def places(case: dict, kind: str = "nics") -> dict[str, str]:

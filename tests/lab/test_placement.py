@@ -5,7 +5,10 @@ import pytest
 from tests.lab.computers import EIGHT_NODES, EVERY, SUB_NODES
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(SUB_NODES, ("placement", "sub_nodes")), Round(EIGHT_NODES, ("placement", "eight_nodes")))
+ROUNDS = (
+    Round(SUB_NODES, ("placement", "sub_nodes", "captured")),
+    Round(EIGHT_NODES, ("placement", "eight_nodes", "captured")),
+)
 
 
 @pytest.fixture

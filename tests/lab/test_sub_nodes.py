@@ -3,7 +3,7 @@
 from tests.lab.computers import SUB_NODES
 from tests.lab.rounds import Round
 
-ROUNDS = (Round(SUB_NODES, ("placement", "sub_nodes")),)
+ROUNDS = (Round(SUB_NODES, ("placement", "sub_nodes", "captured")),)
 
 
 def test_neighbours_are_two_nodes(seen):

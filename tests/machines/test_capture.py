@@ -96,3 +96,23 @@ def test_a_capture_that_cannot_be_written_leaves_nothing(tmp_path: Path, capsys:
     assert run(["capture", "-o", str(tmp_path / "absent" / "capture")]) == 2
     assert "No such file or directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def loaded_host() -> list[str]:
+    """16 GPUs, 32 NICs with 64 interrupts each, 1,024 CPUs on 8 nodes."""
+    nodes = [f"node {node} cpus={128 * node}-{128 * node + 127} distances={'21,' * 7}21" for node in range(8)]
+    gpus = [f"gpu {number:04x}:17:00.0 node={number // 2}" for number in range(16)]
+    nics = [
+        f"rdma mlx5_{number} pci={number:04x}:3c:00.0 node={number // 4} "
+        f"irqs={1000 + 64 * number}-{1063 + 64 * number} netdev=ib{number}"
+        for number in range(32)
+    ]
+    return [*nodes, *gpus, *nics, "container cpus=0-1022"]
+
+
+def test_a_fully_loaded_host_is_a_small_attachment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = build_machine(tmp_path / "machine", *loaded_host())
+    file = captured(machine, tmp_path / "capture")
+    capsys.readouterr()
+    assert file.stat().st_size < 2_000_000
+    assert reports(capsys, file) == reports(capsys, machine)

@@ -118,7 +118,9 @@ def disagreements(answer: Answer, verdict: Verdict, settings: Settings) -> list[
     misaligned = answer.misaligned or bool(codes & answer.may)
     # Whether a verdict that --unknown only warns about is called unknown or aligned is not in the text.
     lenient = {"aligned"} if answer.unknown and settings.unknown == "warn" else set()
-    if verdict.status not in ({"misaligned"} if misaligned else {answer.status} | lenient):
+    # Under best-effort a misalignment only warns: what stops a start says what the verdict is.
+    stopped = settings.policy == "best-effort" and answer.unknown and settings.unknown == "fail"
+    if verdict.status not in ({"unknown"} if stopped else {"misaligned"} if misaligned else {answer.status} | lenient):
         found.append(f"status {verdict.status}, should be {answer.status}")
     heavy = misaligned and settings.policy != "best-effort"
     heavy |= answer.unknown and settings.unknown == "fail"

@@ -24,7 +24,7 @@ def _managed(device: str) -> list[str]:
         try:
             file.write_text(file.read_text())
         except OSError as error:
-            refused.append(error.strerror)
+            refused.append(str(error.strerror))
     return refused
 
 

@@ -15,7 +15,7 @@ def homes() -> dict[str, int]:
 
 @case
 def topology() -> dict[str, Any]:
-    return json.loads(numapin("show", "--format", "json")["out"])
+    return dict(json.loads(numapin("show", "--format", "json")["out"]))
 
 
 def check(*options: str, gpus: tuple[str, ...] = (), nics: tuple[str, ...] = ()) -> dict[str, Any]:
