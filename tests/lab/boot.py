@@ -46,6 +46,7 @@ def boot(computer: Computer, kernel: Kernel, scripts: tuple[str, ...], directory
     Raises DidNotFinish, with the end of the console, where it did not within the limit.
     """
     (directory / "computer.json").write_text(json.dumps(computer.description()))
+    (directory / "places").write_text(f"{REPOSITORY}\n{kernel.tree}\n")
     (directory / "start").write_text(
         _START.format(
             repository=REPOSITORY,
