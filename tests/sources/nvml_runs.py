@@ -55,7 +55,7 @@ class Run:
 class Driver:
     """The library and the file of its answers."""
 
-    library: Path
+    shared_object: Path
     file: Path
 
     def check(self, told: str | bytes, *options: str, **variables: str) -> Run:
@@ -72,7 +72,7 @@ class Driver:
         clean = {name: value for name, value in os.environ.items() if "VISIBLE_DEVICES" not in name}
         done = subprocess.run(
             [sys.executable, *arguments],
-            env=clean | environment(self.library.parent, self.file) | variables,
+            env=clean | environment(self.shared_object.parent, self.file) | variables,
             capture_output=True,
             text=True,
             timeout=60,
