@@ -125,7 +125,7 @@ def target_cpus(local: CpuSet, bound: CpuSet, assignment: Assignment, settings: 
     """Where a NIC's interrupts go: CPUs of its node, and never those that the runtime keeps free of interrupts.
 
     CRI-O takes exclusive CPUs out of default_smp_affinity on request; if all of the container's are out, other
-    CPUs of the node serve (kubernetes facts 6.2). `local` are the CPUs of the NIC's node, `bound` the container's.
+    CPUs of the node serve. `local` are the CPUs of the NIC's node, `bound` the container's.
     """
     open_cpus = assignment.container.default_irq_cpus
     allowed = local if open_cpus is None else local & open_cpus

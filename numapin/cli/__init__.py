@@ -72,5 +72,5 @@ def _fail(message: str, hint: str, status: Exit) -> int:
     """Say what went wrong before the options were known: on stderr, and where Kubernetes looks for it by default."""
     sentence = message.rstrip(".")
     say_failure(sentence, hint)
-    leave_cause(os.environ.get("NUMAPIN_TERMINATION_LOG", "/dev/termination-log"), f"{sentence}. {hint}".strip())
+    leave_cause(os.environ.get("NUMAPIN_TERMINATION_LOG", "/dev/termination-log"), sentence, hint)
     return int(status)

@@ -24,7 +24,7 @@ def check(asked: Asked, _: tuple[str, ...]) -> int:
     else:
         session.print_report("text", judged, None)
     if judged.exit and root.is_live:
-        session.leave_cause(asked.termination_log, session.cause(judged))
+        session.leave_verdict(asked.termination_log, judged)
     return int(judged.exit)
 
 

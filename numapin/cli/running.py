@@ -77,10 +77,10 @@ def _say_step(log: Log, planned: PlannedStep, told: set[str]) -> None:
 def _stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], termination_log: str) -> int:
     """Leave without having become the server, and leave the cause behind."""
     if not refused:
-        session.leave_cause(termination_log, session.cause(judged))
+        session.leave_verdict(termination_log, judged)
         return int(judged.exit)
     step = refused[-1]
     sentence = describe_refusal(step)
     log("error", sentence, kind=step.step.kind, errno=step.errno, hint=step.hint)
-    session.leave_cause(termination_log, f"{sentence}. {step.hint}")
+    session.leave_cause(termination_log, sentence, step.hint)
     return int(Exit.REFUSED)

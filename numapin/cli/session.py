@@ -88,24 +88,23 @@ def can_draw() -> bool:
     return _is_terminal() and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def leave_cause(path: str, sentence: str) -> None:
-    """Write the cause of a failure where Kubernetes looks for it, if the kubelet made that file.
+def leave_cause(path: str, sentence: str, hint: str) -> None:
+    """Write the cause of a failure, and what to do, where Kubernetes looks for it, if the kubelet made that file.
 
     In place: it is a bind mount, which no rename can replace. A cause that cannot be left is said on stderr anyway.
     """
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
         try:
-            content = sentence.encode("utf-8", "backslashreplace")[:MOST_TERMINATION_BYTES]
+            content = f"{sentence}. {hint}".strip().encode("utf-8", "backslashreplace")[:MOST_TERMINATION_BYTES]
             os.write(descriptor, content.decode("utf-8", "ignore").encode())
         finally:
             os.close(descriptor)
 
 
-def cause(judged: Judged) -> str:
-    """The one sentence that tells a failed verdict and what to do about it."""
-    first = judged.verdict.errors[0]
-    return f"{judged.verdict.status}: {judged.verdict.sentence}. {first.hint}".strip()
+def leave_verdict(path: str, judged: Judged) -> None:
+    """Leave the one sentence that tells a failed verdict, and what to do about it."""
+    leave_cause(path, text.headline(judged.verdict), judged.verdict.errors[0].hint)
 
 
 def fail(error: NumapinError, asked: Asked) -> int:
@@ -116,7 +115,7 @@ def fail(error: NumapinError, asked: Asked) -> int:
     else:
         say_failure(sentence, error.hint)
     if asked.root == "/":
-        leave_cause(asked.termination_log, f"{sentence}. {error.hint}".strip())
+        leave_cause(asked.termination_log, sentence, error.hint)
     return int(error.exit)
 
 

@@ -18,9 +18,9 @@ _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 def read_interrupts(root: Root, devices: Iterable[RdmaDevice | NetworkInterface]) -> tuple[Interrupt, ...]:
     """The interrupts of these devices' functions, each once, by number."""
     found: dict[int, Interrupt] = {}
-    for device in devices:
-        for irq in _numbers(root, device.name, device.pci) if device.pci else ():
-            interrupt = _interrupt(root, irq, device.name, device.pci) if irq not in found and device.pci else None
+    for name, address in ((device.name, device.pci) for device in devices):
+        for irq in _numbers(root, name, address) if address else ():
+            interrupt = _interrupt(root, irq, name, address) if address and irq not in found else None
             if interrupt:
                 found[irq] = interrupt
     return tuple(found[irq] for irq in sorted(found))

@@ -16,18 +16,22 @@ STACKED = ("vlan", "macvlan", "ipvlan", "bond", "macvtap")
 
 def read_interfaces(root: Root) -> tuple[tuple[NetworkInterface, ...], tuple[Note, ...]]:
     """Interfaces of this network namespace with a PCI function under them, and those that hide theirs."""
-    found: list[NetworkInterface] = []
-    for name in root.names(NET):
-        address = function_below(root, name)
-        if address:
-            found.append(NetworkInterface(name, address))
-    notes = [Note("NODE_UNKNOWN", name, hidden_parent(root, name)) for name in unexplained(root)]
-    return tuple(found), tuple(notes)
+    functions = _functions(root)
+    found = tuple(NetworkInterface(name, address) for name, address in functions.items() if address)
+    return found, tuple(Note("NODE_UNKNOWN", name, hidden_parent(root, name)) for name in _stacked(root, functions))
 
 
 def unexplained(root: Root) -> list[str]:
     """Interfaces that are stacked on another one, of which sysfs does not show what is at the bottom."""
-    return [name for name in root.names(NET) if _kind(root, name) in STACKED and not function_below(root, name)]
+    return _stacked(root, _functions(root))
+
+
+def _functions(root: Root) -> dict[str, PciAddress | None]:
+    return {name: function_below(root, name) for name in root.names(NET)}
+
+
+def _stacked(root: Root, functions: Mapping[str, PciAddress | None]) -> list[str]:
+    return [name for name, address in functions.items() if address is None and _kind(root, name) in STACKED]
 
 
 def function_below(root: Root, name: str) -> PciAddress | None:

@@ -40,9 +40,8 @@ def _accelerators(case: Case, one_node: bool) -> Iterator[Finding]:
     where = ", ".join(wording.devices_by_node(case, case.assignment.accelerators))
     if one_node and units > 1:
         yield Finding("GPUS_SPAN_NODES", "accelerators", where)
-    elif not one_node and units > case.needed_units:
+    elif not one_node and units > (needed := case.needed_units):
         count = len(case.assignment.accelerators)
-        needed = case.needed_units
         hold = "node of this machine holds" if needed == 1 else "nodes of this machine hold"
         yield Finding("GPUS_SPREAD", "accelerators", f"{where}; {needed} {hold} {count}")
 
