@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <numaif.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,19 +47,20 @@ int numapin_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits)
 }
 
 /* A raw call: glibc has no wrapper before 2.41, and its sched_setscheduler() takes no flags word. */
-int numapin_sched_setattr(int tid, unsigned int policy, unsigned int priority, unsigned long long flags)
+int numapin_sched_setattr(int tid, unsigned int policy, unsigned int priority, unsigned long long flags, int nice)
 {
 	struct attr attr = {
 		.size = sizeof attr,
 		.policy = policy,
 		.priority = priority,
 		.flags = flags,
+		.nice = nice,
 	};
 
 	return result(syscall(SYS_sched_setattr, tid, &attr, 0));
 }
 
-int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority, unsigned long long *flags)
+int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority, unsigned long long *flags, int *nice)
 {
 	/* The size argument, not the field, tells the kernel how much it may fill. */
 	struct attr attr = {0};
@@ -69,5 +71,17 @@ int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority,
 	*policy = attr.policy;
 	*priority = attr.priority;
 	*flags = attr.flags;
+	*nice = attr.nice;
+	return 0;
+}
+
+/* A raw call: it says how many bytes it wrote, which glibc's wrapper hides, and takes a mask of any size. */
+int numapin_sched_getaffinity(int tid, unsigned long *cpus, unsigned long bits)
+{
+	long written = syscall(SYS_sched_getaffinity, tid, bits / 8, cpus);
+
+	if (written < 0)
+		return -errno;
+	memset((char *)cpus + written, 0, bits / 8 - written);
 	return 0;
 }

@@ -29,15 +29,27 @@ int numapin_set_mempolicy(int mode, const unsigned long *nodes, unsigned long bi
 int numapin_get_mempolicy(int *mode, unsigned long *nodes, unsigned long bits);
 
 /*
- * Set scheduling policy and static priority of one thread: sched_setattr(2).
- * Niceness and deadlines are left at 0: this is for SCHED_FIFO and SCHED_RR and the way back.
+ * Set policy, static priority and niceness of one thread: sched_setattr(2).
+ * Deadlines are left at 0: this is for SCHED_FIFO, SCHED_RR, SCHED_OTHER and the way back.
  *
  * flags  SCHED_FLAG_ bits, RESET_ON_FORK being 1.
+ * nice   counts under SCHED_OTHER only.
  *
  * -EPERM: neither CAP_SYS_NICE nor an RLIMIT_RTPRIO of at least priority, or a cgroup v1 whose
- * cpu.rt_runtime_us is 0. -EINVAL: a priority that the policy does not have. -ESRCH: no such thread.
+ * cpu.rt_runtime_us is 0; or a niceness below what RLIMIT_NICE allows. -EINVAL: a priority that the
+ * policy does not have. -ESRCH: no such thread.
  */
-int numapin_sched_setattr(int tid, unsigned int policy, unsigned int priority, unsigned long long flags);
+int numapin_sched_setattr(int tid, unsigned int policy, unsigned int priority, unsigned long long flags, int nice);
 
-/* Read the same three of one thread: sched_getattr(2). */
-int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority, unsigned long long *flags);
+/* Read the same four of one thread: sched_getattr(2). */
+int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority, unsigned long long *flags, int *nice);
+
+/*
+ * Read the CPUs on which a thread may run: sched_getaffinity(2), for the keeper, which asks this of a
+ * thousand threads and only compares. CPU N is bit N % wordsize of word N / wordsize.
+ *
+ * bits   how many bits cpus has room for, a multiple of the word size; what is beyond the kernel's own mask is cleared.
+ *
+ * -EINVAL: the mask is shorter than the kernel's highest possible CPU; offer more bits. -ESRCH: no such thread.
+ */
+int numapin_sched_getaffinity(int tid, unsigned long *cpus, unsigned long bits);

@@ -27,6 +27,10 @@ class Accelerator:
     """UUID of the MIG device, where a part of a GPU was assigned."""
     cpu_affinity: CpuSet | None = None
     """NVML's CPU affinity, host-wide; None where NVML did not answer."""
+    device: str | None = None
+    """Its device file, `/dev/nvidia3`; None where the driver did not say which is its."""
+    position: int | None = None
+    """Its ordinal in what the driver enumerates, before a variable narrows that; None: the same as `index`."""
 
     @property
     def label(self) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from numapin.ids import printable
@@ -15,15 +16,20 @@ class Log(Protocol):
     def __call__(self, level: Level, line: str, /, **fields: Any) -> None: ...
 
 
-def open_log(form: str) -> Log:
-    """The log in the form that `--log-format` names."""
+Write = Callable[[str], None]
+"""Takes a text with its line feed."""
+
+
+def open_log(form: str, write: Write | None = None) -> Log:
+    """The log in the form that `--log-format` names; on stderr, unless told otherwise."""
+    plain = _plain_log(write or say)
     if form != "json":
-        return _say
+        return plain
     try:
-        return _json_log()
+        return _json_log(write or say)
     except ImportError as error:
-        _say("warning", f"--log-format json needs structlog, which cannot be imported ({error}): plain lines follow")
-        return _say
+        plain("warning", f"--log-format json needs structlog, which cannot be imported ({error}): plain lines follow")
+        return plain
 
 
 def say(text: str) -> None:
@@ -34,13 +40,17 @@ def say(text: str) -> None:
             sys.stderr.flush()
 
 
-def _say(_: Level, line: str, /, **fields: Any) -> None:
+def _plain_log(write: Write) -> Log:
     """A line says it all to a person, but for the hint."""
-    hint = fields.get("hint")
-    say(f"numapin: {printable(line)}\n" + (f"numapin:   hint: {printable(hint)}\n" if hint else ""))
+
+    def log(_: Level, line: str, /, **fields: Any) -> None:
+        hint = fields.get("hint")
+        write(f"numapin: {printable(line)}\n" + (f"numapin:   hint: {printable(hint)}\n" if hint else ""))
+
+    return log
 
 
-def _json_log() -> Log:
+def _json_log(write: Write) -> Log:
     import structlog  # noqa: PLC0415 -- 35 ms, and plain lines need none of it
 
     logger = structlog.wrap_logger(
@@ -53,6 +63,6 @@ def _json_log() -> Log:
     ).bind(logger="numapin")
 
     def log(level: Level, line: str, /, **fields: Any) -> None:
-        say(f"{getattr(logger, level)(line, **fields)}\n")
+        write(f"{getattr(logger, level)(line, **fields)}\n")
 
     return log

@@ -17,6 +17,19 @@ NONE = ("none",)
 
 
 @value
+class Hot:
+    """Threads that are to be hot, and how hot."""
+
+    pattern: str
+    """A glob of their name, or the name of a profile, or `auto`: the profile of the engine."""
+    level: int | None = None
+    """SCHED_FIFO priority, or niceness."""
+
+    def __str__(self) -> str:
+        return self.pattern if self.level is None else f"{self.pattern}={self.level}"
+
+
+@value
 class Settings:
     """One field for each option of `run`, `check` and `plan`; the option table (cli.options) documents them."""
 
@@ -44,6 +57,21 @@ class Settings:
     """SCHED_FIFO priority of the main thread."""
     rt_unsafe: bool = False
     """The operator forces SCHED_FIFO where it can hang the host or the server."""
+    hot: tuple[Hot, ...] = ()
+    """Threads for SCHED_FIFO and a CPU of their own, by name."""
+    hot_nice: tuple[Hot, ...] = ()
+    """The same with a niceness instead of SCHED_FIFO."""
+    workers: str = "auto"
+    """The profile that says which process has which accelerator; `off`: workers stay where the server is bound."""
+    engine: str = "auto"
+    """The server's profile; `auto`: by its command line."""
+    profiles: str = "/etc/numapin/profiles"
+    """The operator's own profiles."""
+    keep: bool = False
+    """A keeper stays beside the server in any case."""
+    metrics: str | None = None
+    """Where the keeper writes what it counts."""
+    log_format: Literal["text", "json"] = "text"
     explicit: frozenset[str] = frozenset()
     """Names of the fields that the operator set, by option or environment."""
 
@@ -51,3 +79,8 @@ class Settings:
     def names_interrupts(self) -> bool:
         """Whether the operator spoke of the NICs or their interrupts in so many words."""
         return bool(self.explicit & {"irq", "nics", "rdma"})
+
+    @property
+    def names_engine(self) -> bool:
+        """Whether a profile is needed in any case: to know what was asked for, or whether it can be had."""
+        return bool(self.hot or self.hot_nice or self.engine != "auto" or self.workers not in ("auto", "off"))

@@ -6,54 +6,32 @@ that they are handed; a plan is made without one.
 
 import errno
 import shlex
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from numapin.ids import CpuSet, NodeSet, printable
-from numapin.values import value
+from numapin.policies import (
+    MODES,
+    MPOL_BIND,
+    MPOL_DEFAULT,
+    MPOL_F_RELATIVE_NODES,
+    MPOL_F_STATIC_NODES,
+    MPOL_LOCAL,
+    MPOL_PREFERRED,
+    MPOL_PREFERRED_MANY,
+    MemoryPolicy,
+    Scheduling,
+)
+from numapin.values import replace, value
+
+if TYPE_CHECKING:
+    # Few servers have a keeper: what describes one is loaded with the first that does.
+    from numapin.orders import Orders
 
 Done = Literal["done", "already"]
 
-MODES = {0: "MPOL_DEFAULT", 1: "MPOL_PREFERRED", 2: "MPOL_BIND", 3: "MPOL_INTERLEAVE", 4: "MPOL_LOCAL"} | {
-    5: "MPOL_PREFERRED_MANY",
-    6: "MPOL_WEIGHTED_INTERLEAVE",
-}
-"""Memory policy modes (linux/mempolicy.h). Debian's numaif.h of libnuma 2.0.16 lacks the later ones."""
-MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_LOCAL, MPOL_PREFERRED_MANY = 0, 1, 2, 4, 5
-MPOL_F_STATIC_NODES, MPOL_F_RELATIVE_NODES = 1 << 15, 1 << 14
-"""Without STATIC, a later write to cpuset.mems renumbers the policy to another node [measured on 6.1 and 6.12]; under
-RELATIVE the nodes are positions in the allowed ones."""
 TRUNCATED = "less was kept than asked"
 CONFLICT = "another policy is set already"
 """The two ways in which a step fails without an errno."""
-
-MODE_MASK = 0x1FFF
-"""The mode without its flags (bits 13 to 15)."""
-
-
-@value
-class MemoryPolicy:
-    """The memory policy of a thread, as get_mempolicy(2) tells it."""
-
-    mode: int
-    """One of `MODES`."""
-    flags: int
-    nodes: NodeSet
-
-    def __str__(self) -> str:
-        return f"{MODES.get(self.mode, self.mode)} nodes={self.nodes}"
-
-
-@value
-class Scheduling:
-    """The scheduling of a thread, as sched_getattr(2) tells it."""
-
-    fifo: bool
-    priority: int
-    reset_on_fork: bool
-
-    def __str__(self) -> str:
-        reset = " reset_on_fork" if self.reset_on_fork else ""
-        return f"SCHED_FIFO priority={self.priority}{reset}" if self.fifo else "SCHED_OTHER"
 
 
 class Kernel(Protocol):
@@ -68,6 +46,9 @@ class Kernel(Protocol):
     def set_scheduling(self, scheduling: Scheduling) -> None: ...
     def interrupt_affinity(self, irq: int) -> CpuSet: ...
     def set_interrupt_affinity(self, irq: int, cpus: CpuSet) -> None: ...
+    def start_keeper(self, orders: "Orders") -> Done: ...
+    def variable(self, name: str) -> str | None: ...
+    def set_variable(self, name: str, content: str) -> None: ...
     def execute(self, path: str, arguments: tuple[str, ...], applied: str) -> None: ...
 
 
@@ -175,10 +156,52 @@ class SetScheduling:
 
     def perform(self, kernel: Kernel) -> Done:
         """Set it and read it back."""
-        if kernel.scheduling() == self.scheduling:
+        before = kernel.scheduling()
+        # A real-time thread keeps its niceness for later, and some kernels show it.
+        if replace(before, nice=0) == self.scheduling:
             return "already"
         kernel.set_scheduling(self.scheduling)
-        compare(self.scheduling, kernel.scheduling())
+        compare(self.scheduling, replace(kernel.scheduling(), nice=0))
+        return "done"
+
+
+@value
+class StartKeeper:
+    """Start the process that stays beside the server, for threads that do not exist before exec."""
+
+    orders: "Orders"
+    probe: bool = False
+    """SCHED_FIFO is required: find out now whether it will be permitted, on this thread."""
+    kind = "keeper"
+
+    def __str__(self) -> str:
+        return printable(f"start keeper: {self.orders}")
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Try what it will do, where that must not fail later; then start it. It watches this very process."""
+        if self.probe and self.orders.fifo:
+            before = kernel.scheduling()
+            kernel.set_scheduling(Scheduling(fifo=True, priority=self.orders.fifo, reset_on_fork=True))
+            kernel.set_scheduling(before)
+        return kernel.start_keeper(self.orders)
+
+
+@value
+class SetVariable:
+    """Add a variable to the server's environment, unless it is there: setenv(3)."""
+
+    name: str
+    content: str
+    kind = "environment"
+
+    def __str__(self) -> str:
+        return f"setenv {self.name}={self.content}"
+
+    def perform(self, kernel: Kernel) -> Done:
+        """Add it to what exec hands on; what the operator set is left as it is."""
+        if kernel.variable(self.name) is not None:
+            return "already"
+        kernel.set_variable(self.name, self.content)
         return "done"
 
 
@@ -223,4 +246,4 @@ class Execute:
         return "done"
 
 
-Step = SetAffinity | SetMemoryPolicy | SetScheduling | PinInterrupt | Execute
+Step = SetAffinity | SetMemoryPolicy | SetScheduling | StartKeeper | PinInterrupt | SetVariable | Execute

@@ -100,9 +100,13 @@ class Shared:
     def __hash__(self) -> int:
         return hash((type(self), *(getattr(self, name) for name in self._fields)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle, which would set the fields one by one."""
+        return type(self), tuple(getattr(self, name) for name in self._fields)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
 
 
-_METHODS = ("__init__", "_default", "__setattr__", "__delattr__", "__eq__", "__hash__", "__repr__")
+_METHODS = ("__init__", "_default", "__setattr__", "__delattr__", "__eq__", "__hash__", "__reduce__", "__repr__")
 SHARED = {name: vars(Shared)[name] for name in _METHODS}

@@ -4,10 +4,10 @@ import os
 from collections.abc import Callable
 
 from numapin.cli import session
-from numapin.cli.options import ASSIGNED, EVERY, READING, Asked, Option
+from numapin.cli.options import ASSIGNED, OTHERS, OWN, READING, Asked, Option
 from numapin.command import find_command
 from numapin.errors import NumapinError
-from numapin.plan import Command, make_plan
+from numapin.plan import Command
 from numapin.sources.opening import open_root
 from numapin.values import value
 
@@ -19,8 +19,7 @@ def check(asked: Asked, _: tuple[str, ...]) -> int:
     root = open_root(asked.root)
     judged = session.read_and_judge(root, asked.settings)
     if asked.format == "json":
-        steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, None)
-        session.print_report("json", judged, steps)
+        session.print_report("json", judged, judged.plan(None))
     else:
         session.print_report("text", judged, None)
     if judged.exit and root.is_live:
@@ -33,9 +32,20 @@ def plan(asked: Asked, command: tuple[str, ...]) -> int:
     root = open_root(asked.root)
     found = _find(command, here=root.is_live)
     judged = session.read_and_judge(root, asked.settings)
-    steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, found)
-    session.print_report(asked.format, judged, steps)
+    session.print_report(asked.format, judged, judged.plan(found), _flags(judged))
     return int(judged.exit)
+
+
+def _flags(judged: session.Judged) -> tuple[str, ...]:
+    """The options of the engine that was named for the same placement; none where it has none, or where none was."""
+    if judged.settings.engine == "auto":
+        return ()
+    from numapin.commission import flags  # noqa: PLC0415 -- what only plan --engine needs
+    from numapin.shares import share_out  # noqa: PLC0415
+
+    engine = judged.profiles.get(judged.settings.engine)
+    shares = share_out(judged.topology, judged.assignment, judged.verdict)
+    return flags(engine, shares) if engine else ()
 
 
 def _find(command: tuple[str, ...], *, here: bool) -> Command | None:
@@ -50,6 +60,13 @@ def run(asked: Asked, command: tuple[str, ...]) -> int:
     from numapin.cli.running import run_command  # noqa: PLC0415 -- only run ever needs what changes things
 
     return run_command(asked, command)
+
+
+def keep(asked: Asked, _: tuple[str, ...]) -> int:
+    """Become the keeper of a server that runs."""
+    from numapin.cli.keep import keep_process  # noqa: PLC0415 -- what only keep needs
+
+    return keep_process(asked)
 
 
 def show(asked: Asked, _: tuple[str, ...]) -> int:
@@ -85,8 +102,9 @@ class Entry:
 
 
 COMMANDS = {
-    "run": Entry(run, "Judge this container, bind CPUs, memory and interrupts, then become COMMAND.", EVERY, True),
-    "check": Entry(check, "Judge this container and do nothing: for init containers, hosts and CI.", EVERY, False),
-    "plan": Entry(plan, "Print the steps that `numapin run` would take, and take none.", EVERY, True),
+    "run": Entry(run, "Judge this container, bind CPUs, memory and interrupts, then become COMMAND.", OWN, True),
+    "check": Entry(check, "Judge this container and do nothing: for init containers, hosts and CI.", OWN, False),
+    "plan": Entry(plan, "Print the steps that `numapin run` would take, and take none.", OWN, True),
+    "keep": Entry(keep, "Place the threads of a server that runs, and keep them there, until it ends.", OTHERS, False),
     "show": Entry(show, "Show the machine and this container in it.", (*ASSIGNED, *READING), False),
 }

@@ -1,13 +1,15 @@
 """The commands as click has them: help texts, and the option table turned into click's options."""
 
 import os
+from functools import reduce
 from typing import Any
 
 import click
 
 from numapin import __version__
 from numapin.cli.actions import COMMANDS, Entry
-from numapin.cli.options import Asked, Option, resolve
+from numapin.cli.options import EVERY, Asked, Option, resolve
+from numapin.cli.texts import add
 from numapin.errors import Exit
 
 COMMAND = click.Argument(["command"], nargs=-1, type=click.UNPROCESSED)
@@ -33,11 +35,12 @@ class Text(click.ParamType):  # type: ignore[type-arg]  # generic only in newer 
 
 def click_option(option: Option) -> click.Option:
     """An option of the table as click has it. Its default is not click's: that a value was given must be known."""
-    shown = ",".join(option.default) if isinstance(option.default, tuple) else option.default
+    shown = ",".join(option.default) or None if isinstance(option.default, tuple) else option.default
     told = f"{option.help}  [default: {shown}]" if option.form and shown is not None else option.help
     if option.form:
-        many = option.name == "home"
-        return click.Option([f"--{option.name}"], type=Text(option), metavar=option.form, help=told, multiple=many)
+        return click.Option(
+            [f"--{option.name}"], type=Text(option), metavar=option.form, help=told, multiple=option.many
+        )
     names = f"--{option.name}/--no-{option.name}" if option.default else f"--{option.name}"
     return click.Option([names], is_flag=True, default=None, help=told)
 
@@ -45,8 +48,8 @@ def click_option(option: Option) -> click.Option:
 def asked(parameters: dict[str, Any]) -> Asked:
     """What a command line asks for, the environment filling in what it leaves out."""
     given = {name: chosen for name, chosen in parameters.items() if chosen not in (None, ())}
-    if "home" in given:
-        given["home"] = {device: node for entry in given["home"] for device, node in entry.items()}
+    many = {option.field for option in EVERY if option.many}
+    given |= {name: reduce(add, given[name]) for name in many & given.keys()}
     return resolve(given, os.environ)
 
 

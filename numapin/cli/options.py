@@ -4,20 +4,29 @@ Each option is also a variable, NUMAPIN_<OPTION>, so that a pod spec can set it 
 own form, `run -- COMMAND`, takes all from the environment, and importing click would be a third of its time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from numapin.cli.texts import (
+    Parse,
+    choice,
+    cpu_list,
+    devices,
+    homes,
+    hot,
+    irq_cpus,
+    node_list,
+    switch,
+    whole_number,
+    word,
+)
 from numapin.errors import UsageError
-from numapin.ids import CpuSet, NodeSet
 from numapin.settings import AUTO, Settings
 from numapin.values import value
 
 PREFIX = "NUMAPIN_"
 MOST_PRIORITY = 49
 """Above it a thread would go before the kernel's own interrupt threads, which run at SCHED_FIFO 50."""
-
-Parse = Callable[[str], Any]
-"""Makes the value of an option's text; raises ValueError with what is wrong."""
 
 
 @value
@@ -30,6 +39,8 @@ class Option:
     parse: Parse
     default: Any
     help: str
+    many: bool = False
+    """It can be given more than once, and its values add up."""
 
     @property
     def field(self) -> str:
@@ -40,78 +51,6 @@ class Option:
     def variable(self) -> str:
         """Its twin in the environment."""
         return PREFIX + self.field.upper()
-
-
-def choice(form: str) -> Parse:
-    """One of the words that stand with bars between them."""
-
-    def parse(text: str) -> str:
-        if text not in form.split("|"):
-            raise ValueError(f"{text!r} is none of {form.replace('|', ', ')}")
-        return text
-
-    return parse
-
-
-def switch(text: str) -> bool:
-    """A flag's value in the environment."""
-    if text.lower() in ("1", "true", "yes", "on"):
-        return True
-    if text.lower() in ("0", "false", "no", "off"):
-        return False
-    raise ValueError(f"{text!r} is neither 1 nor 0")
-
-
-def whole_number(least: int, most: int) -> Parse:
-    """A decimal number within bounds."""
-
-    def parse(text: str) -> int:
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
-        if not least <= number <= most:
-            raise ValueError(f"{text!r} is no number from {least} to {most}")
-        return number
-
-    return parse
-
-
-def cpu_list(text: str) -> CpuSet:
-    """A CPU list such as `0-15,32`; not an empty one, which would allow nothing."""
-    cpus = CpuSet.parse(text)
-    if not cpus:
-        raise ValueError("an empty list allows no CPU")
-    return cpus
-
-
-def node_list(text: str) -> NodeSet:
-    """A list of nodes such as `0-1`; not an empty one."""
-    nodes = NodeSet.parse(text)
-    if not nodes:
-        raise ValueError("an empty list allows no memory")
-    return nodes
-
-
-def irq_cpus(text: str) -> str | CpuSet:
-    """`container`, `local`, or a CPU list."""
-    return text if text in ("container", "local") else cpu_list(text)
-
-
-def devices(text: str) -> tuple[str, ...]:
-    """`auto`, `none`, or names with commas between them, in their order."""
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not names:
-        raise ValueError("an empty list names no device: none takes them all out of the judgement")
-    return names
-
-
-def homes(text: str) -> dict[str, int]:
-    """`DEVICE=NODE`, several with commas between them."""
-    found: dict[str, int] = {}
-    for entry in text.split(","):
-        device, equals, node = entry.strip().rpartition("=")
-        if not equals or not device or not (node.isascii() and node.isdecimal() and len(node) < 6):
-            raise ValueError(f"{entry.strip()!r} is not DEVICE=NODE")
-        found[device] = int(node)
-    return found
 
 
 POLICIES = "none|best-effort|restricted|single-numa-node"
@@ -141,7 +80,12 @@ ASSIGNED = (
     Option("rdma", "auto|none|LIST", devices, AUTO, "RDMA devices: mlx5_0, or PCI address."),
     Option("nics", "auto|none|LIST", devices, AUTO, "Network interfaces: eth0, or PCI address."),
     Option(
-        "home", "DEVICE=NODE", homes, None, "A device's node, where you know better than the firmware (repeatable)."
+        "home",
+        "DEVICE=NODE",
+        homes,
+        None,
+        "A device's node, where you know better than the firmware (repeatable).",
+        many=True,
     ),
     Option("cpus", "LIST", cpu_list, None, "What if: judge as if the container had these CPUs."),
     Option("mems", "LIST", node_list, None, "What if: judge as if the container had the memory of these nodes."),
@@ -178,6 +122,31 @@ BINDING = (
 )
 """Options that say what is bound, and how much each step matters."""
 
+KEEPING = (
+    Option(
+        "hot",
+        "GLOB[=PRIO]",
+        hot(1, MOST_PRIORITY),
+        (),
+        "Threads of this name get SCHED_FIFO (1 without PRIO) and a CPU of their own each; GLOB may be the name of a "
+        "profile, or auto for the engine's (repeatable).",
+        many=True,
+    ),
+    Option("hot-nice", "GLOB[=NICE]", hot(-20, -1), (), "The same with a niceness, -10 without NICE.", many=True),
+    Option(
+        "workers",
+        "auto|PROFILE|off",
+        word,
+        "auto",
+        "Where the accelerators are on several nodes, each worker process goes beside its own: how workers are known.",
+    ),
+    Option("engine", "auto|PROFILE", word, "auto", "Which server this is. auto: by COMMAND."),
+    Option("profiles", "DIR", str, "/etc/numapin/profiles", "Your own profiles, beside those that numapin has."),
+    Option("keep", "", switch, False, "Stay beside the server in any case, and put back what moves."),
+    Option("metrics", "PATH", str, None, "Write what the keeper does there, for Prometheus."),
+)
+"""Options about the threads that do not exist before exec, and the keeper that waits for them."""
+
 READING = (
     Option("root", "DIR|TAR|FILE", str, "/", "Read this captured machine."),
     Option("format", "text|json", choice("text|json"), "text", "Form of the report."),
@@ -190,7 +159,16 @@ SPEAKING = (
 )
 """Options about where else to speak."""
 
-EVERY = (*JUDGING, *ASSIGNED, *BINDING, *READING, *SPEAKING)
+WATCHING = (Option("pid", "N", whole_number(1, 1 << 22), None, "The server's process id."),)
+"""Options about a server that runs already."""
+
+OWN = (*JUDGING, *ASSIGNED, *BINDING, *KEEPING, *READING, *SPEAKING)
+"""The options of commands about this very container."""
+
+OTHERS = (*WATCHING, *JUDGING, *ASSIGNED, *BINDING, *KEEPING, *SPEAKING)
+"""The options of commands about another process."""
+
+EVERY = (*OWN, *WATCHING)
 FIELDS = frozenset(Settings.__annotations__)
 
 
@@ -203,6 +181,7 @@ class Asked:
     format: str
     log_format: str
     termination_log: str
+    pid: int | None = None
 
 
 def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:
@@ -222,6 +201,6 @@ def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:
     values = {option.field: values.get(option.field, option.default) for option in EVERY}
     fields = {name: chosen for name, chosen in values.items() if name in FIELDS}
     settings = Settings(**{**fields, "home": fields["home"] or {}}, explicit=explicit)
-    if settings.rt_unsafe and settings.rt_main is None:
-        raise UsageError("--rt-unsafe forces --rt-main, which is not given")
-    return Asked(settings, *(values[name] for name in ("root", "format", "log_format", "termination_log")))
+    if settings.rt_unsafe and settings.rt_main is None and not settings.hot:
+        raise UsageError("--rt-unsafe forces --rt-main or --hot, and neither is given")
+    return Asked(settings, *(values[name] for name in ("root", "format", "log_format", "termination_log", "pid")))

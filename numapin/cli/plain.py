@@ -9,6 +9,7 @@ from typing import Any
 
 from numapin.cli.actions import COMMANDS, Entry
 from numapin.cli.options import Option
+from numapin.cli.texts import add
 from numapin.values import value
 
 
@@ -48,7 +49,6 @@ def _take(given: dict[str, Any], option: Option, text: str) -> bool:
         parsed = option.parse(text)
     except ValueError:
         return False
-    if option.name == "home":
-        parsed = {**given.get("home", {}), **parsed}
-    given[option.field] = parsed
+    before = given.get(option.field) if option.many else None
+    given[option.field] = parsed if before is None else add(before, parsed)
     return True

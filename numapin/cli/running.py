@@ -10,7 +10,7 @@ from numapin.command import find_command, refused_exec
 from numapin.errors import Exit, UsageError
 from numapin.kernel import LinuxKernel
 from numapin.log import Level, Log, open_log
-from numapin.plan import Plan, PlannedStep, make_plan
+from numapin.plan import Plan, PlannedStep
 from numapin.reasons import Reason
 from numapin.render import text
 from numapin.sources.opening import open_root
@@ -26,8 +26,8 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
     found = find_command(command, os.environ.get("PATH"))
     log = open_log(asked.log_format)
     judged = session.read_and_judge(root, asked.settings)
-    steps = make_plan(judged.topology, judged.assignment, judged.settings, judged.verdict, found)
-    _say_verdict(log, judged)
+    steps = judged.plan(found)
+    say_verdict(log, judged)
 
     def show(result: Plan) -> None:
         # A report that cannot be written keeps no server from starting.
@@ -43,10 +43,10 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
         if refused and refused[-1].step.kind == "exec":
             raise refused_exec(found.path, refused[-1].errno)
     show(steps)
-    return _stop(log, judged, refused, asked.termination_log)
+    return stop(log, judged, refused, asked.termination_log)
 
 
-def _say_verdict(log: Log, judged: session.Judged) -> None:
+def say_verdict(log: Log, judged: session.Judged) -> None:
     """The verdict with the reason that its sentence tells, then the other reasons."""
     verdict = judged.verdict
     cause = next((reason for reason in verdict.reasons if reason.message == verdict.sentence), None)
@@ -74,7 +74,7 @@ def _say_step(log: Log, planned: PlannedStep, told: set[str]) -> None:
     log("warning" if refused else "info", text.outcome(planned), **fields)
 
 
-def _stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], termination_log: str) -> int:
+def stop(log: Log, judged: session.Judged, refused: tuple[PlannedStep, ...], termination_log: str) -> int:
     """Leave without having become the server, and leave the cause behind."""
     if not refused:
         session.leave_verdict(termination_log, judged)

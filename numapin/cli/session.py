@@ -3,22 +3,26 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from numapin.assignment import Assignment
 from numapin.cli.options import Asked
 from numapin.errors import Exit, NumapinError
 from numapin.ids import printable
 from numapin.log import open_log, say
-from numapin.plan import Plan
+from numapin.plan import Command, Plan
+from numapin.planning import make_plan, needs_keeper
 from numapin.render import text
 from numapin.settings import Settings
 from numapin.sources.machine import read_machine
 from numapin.sources.root import Root
 from numapin.topology import Topology
-from numapin.values import value
+from numapin.values import field, value
 from numapin.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from numapin.engine import Profile
 
 MOST_TERMINATION_BYTES = 4096
 """The kubelet reads no more of a container's termination message."""
@@ -32,6 +36,12 @@ class Judged:
     assignment: Assignment
     settings: Settings
     verdict: Verdict
+    profiles: Mapping[str, "Profile"] = field(default_factory=dict)
+    """Those of engines and libraries, where the keeper needs them."""
+
+    def plan(self, command: Command | None) -> Plan:
+        """The steps that bring a process there."""
+        return make_plan(self.topology, self.assignment, self.settings, self.verdict, command, profiles=self.profiles)
 
     @property
     def exit(self) -> Exit:
@@ -45,19 +55,31 @@ class Judged:
 def read_and_judge(root: Root, settings: Settings) -> Judged:
     """Read the machine through a root and judge this container."""
     topology, assignment = read_machine(root, settings)
-    return Judged(topology, assignment, settings, judge(topology, assignment, settings))
+    verdict = judge(topology, assignment, settings)
+    profiles: Mapping[str, Profile] = {}
+    if needs_keeper(assignment, settings, verdict):
+        from numapin.sources.profiles import read_profiles  # noqa: PLC0415 -- few servers have a keeper
+
+        profiles = read_profiles(settings.profiles)
+    return Judged(topology, assignment, settings, verdict, profiles)
 
 
-def print_report(form: str, judged: Judged, plan: Plan | None) -> None:
-    """The report on stdout, with the steps where there is a plan; as JSON there always is one."""
+def print_report(form: str, judged: Judged, plan: Plan | None, flags: tuple[str, ...] = ()) -> None:
+    """The report on stdout, with the steps where there is a plan; as JSON there always is one.
+
+    `flags` are an engine's own options for the same placement.
+    """
     if form == "json" and plan:
         from numapin.render import report  # noqa: PLC0415 -- text needs none of it
 
-        print_json(report.report(judged.assignment, judged.verdict, plan))
+        shown = report.report(judged.assignment, judged.verdict, plan)
+        print_json(shown | {"engine": {"name": judged.settings.engine, "flags": list(flags)}} if flags else shown)
         return
     print_lines(text.verdict_lines(judged.verdict, colour=is_colourful()))
     if plan:
         print_lines(text.plan_lines(plan))
+    if flags:
+        print_lines([f"or by {judged.settings.engine} itself: {' '.join(flags)}"])
 
 
 def print_json(record: dict[str, Any]) -> None:

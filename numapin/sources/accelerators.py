@@ -48,7 +48,8 @@ def _from_nvml(answers: Answers) -> list[Accelerator]:
     found: list[Accelerator] = []
     for gpu in answers.gpus:
         for mig in gpu.migs or (None,):
-            found.append(Accelerator(gpu.pci, len(found), "nvidia", gpu.uuid, mig, gpu.cpu_affinity))
+            device = None if gpu.minor is None else f"/dev/nvidia{gpu.minor}"
+            found.append(Accelerator(gpu.pci, len(found), "nvidia", gpu.uuid, mig, gpu.cpu_affinity, device))
     return found
 
 
@@ -97,7 +98,9 @@ def _chosen(visible: list[Accelerator], choice: tuple[str, str | None]) -> Found
             notes = _unresolved(name, value, token, matches)
             return Found(tuple(chosen), notes)
         if matches[0].keys not in [one.keys for one in chosen]:
-            chosen.append(replace(matches[0], index=len(chosen)))
+            one = matches[0]
+            position = one.index if one.position is None else one.position
+            chosen.append(replace(one, index=len(chosen), position=position))
     return Found(tuple(chosen))
 
 

@@ -34,7 +34,7 @@ def nvidia_by_files(root: Root) -> list[Accelerator]:
         address = read_address(name)
         told = read(root, f"{NVIDIA}/{name}/information", _information) if address else None
         if told and told[0] in minors:
-            found.append(Accelerator(address, len(found), "nvidia", told[1]))
+            found.append(Accelerator(address, len(found), "nvidia", told[1], device=f"/dev/nvidia{told[0]}"))
     return found
 
 
@@ -63,16 +63,19 @@ def _status_node(text: str) -> int | None:
 
 def amd_by_files(root: Root) -> list[Accelerator]:
     """AMD GPUs: render nodes /dev/dri/renderD* whose PCI device is AMD's (/sys/class/drm/<name>/device)."""
-    addresses = _render_functions(root)
-    return [Accelerator(address, index, "amd") for index, address in enumerate(sorted(set(addresses)))]
+    found = dict(_render_functions(root))
+    return [
+        Accelerator(address, index, "amd", device=f"/dev/dri/{found[address]}")
+        for index, address in enumerate(sorted(found))
+    ]
 
 
-def _render_functions(root: Root) -> Iterator[PciAddress]:
+def _render_functions(root: Root) -> Iterator[tuple[PciAddress, str]]:
     for name in root.names("/dev/dri"):
         address = function_of(root, f"/sys/class/drm/{name}/device") if _RENDER.fullmatch(name) else None
         # On NVIDIA hosts nvidia-drm makes render nodes too: NVML speaks for those.
         if address and read(root, f"/sys/bus/pci/devices/{address}/vendor", number) == AMD_VENDOR:
-            yield address
+            yield address, name
 
 
 def gaudi_by_files(root: Root) -> list[Accelerator]:
@@ -82,7 +85,7 @@ def gaudi_by_files(root: Root) -> list[Accelerator]:
     for name in (f"accel{index}" for index in sorted(int(match[1]) for match in numbers if match)):
         device = f"/sys/class/accel/{name}/device"
         address = read_address(root.read(f"{device}/pci_addr") or "") or function_of(root, device)
-        found.append(Accelerator(address, len(found), "gaudi"))
+        found.append(Accelerator(address, len(found), "gaudi", device=f"/dev/accel/{name}"))
     return found
 
 

@@ -24,6 +24,7 @@ CALLS = (
     "nvmlDeviceGetHandleByIndex",
     "nvmlDeviceGetUUID",
     "nvmlDeviceGetPciInfo",
+    "nvmlDeviceGetMinorNumber",
     "nvmlDeviceGetCpuAffinityWithinScope",
     "NVML_AFFINITY_SCOPE_NODE",
     "nvmlDeviceGetMigMode",
@@ -44,6 +45,8 @@ class Gpu:
     cpu_affinity: CpuSet | None
     migs: tuple[str, ...] = ()
     """UUIDs of its MIG devices that this container may use."""
+    minor: int | None = None
+    """Of its device file, /dev/nvidia<minor>: not its index."""
 
 
 @value
@@ -112,6 +115,7 @@ def _enumerate(pynvml: Any, words: int) -> Answers:
                 pci=_pci(pynvml, handle),
                 cpu_affinity=_cpu_affinity(pynvml, handle, words),
                 migs=tuple(_migs(pynvml, handle)),
+                minor=_quietly(pynvml, pynvml.nvmlDeviceGetMinorNumber, handle),
             )
         )
     return Answers(tuple(gpus), lost=tuple(lost))
@@ -181,6 +185,7 @@ def record(answers: Answers) -> dict[str, Any]:
             "pci": str(gpu.pci) if gpu.pci else None,
             "cpus": None if gpu.cpu_affinity is None else str(gpu.cpu_affinity),
             "migs": list(gpu.migs),
+            "minor": gpu.minor,
         }
         for gpu in answers.gpus
     ]
@@ -196,4 +201,5 @@ def _gpu(entry: dict[str, Any]) -> Gpu:
         pci=PciAddress.parse(pci) if pci else None,
         cpu_affinity=CpuSet.parse(cpus) if cpus else None,
         migs=tuple(_typed(str, mig) for mig in _typed(list, entry.get("migs", []))),
+        minor=_typed((int, type(None)), entry.get("minor")),
     )

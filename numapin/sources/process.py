@@ -1,6 +1,7 @@
 """This process: /proc/self/{status,limits,uid_map,mountinfo} (proc_pid_status(5), credentials(7))."""
 
 import re
+from collections.abc import Mapping
 
 from numapin.assignment import Permissions
 from numapin.ids import CpuSet, NodeSet
@@ -43,7 +44,7 @@ def read_permissions(root: Root, status: Status) -> Permissions:
     """What this process may do, as far as it can be told without trying."""
     values = status.values
     return Permissions(
-        uid=_effective_uid(values.get("Uid", "")),
+        uid=effective_uid(values),
         cap_effective=_capabilities(values.get("CapEff", "")),
         cap_bounding=_capabilities(values.get("CapBnd", "")),
         seccomp_filter=values.get("Seccomp") == "2",
@@ -54,8 +55,9 @@ def read_permissions(root: Root, status: Status) -> Permissions:
     )
 
 
-def _effective_uid(text: str) -> int | None:
-    found = re.fullmatch(r"\d{1,10}\s+(\d{1,10})\s.*", text, re.ASCII)
+def effective_uid(values: Mapping[str, str]) -> int | None:
+    """The second number of the line `Uid:`."""
+    found = re.fullmatch(r"\d{1,10}\s+(\d{1,10})\s.*", values.get("Uid", ""), re.ASCII)
     return int(found[1]) if found else None
 
 

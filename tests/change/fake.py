@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numapin.ids import CpuSet, NodeSet
-from numapin.steps import MPOL_DEFAULT, MemoryPolicy, Scheduling
+from numapin.policies import MPOL_DEFAULT, MemoryPolicy, Scheduling
 
 
 @dataclass
@@ -22,6 +22,7 @@ class FakeKernel:
     irqs: dict[int, CpuSet] = field(default_factory=dict)
     stubborn_irqs: bool = False
     """Writes to interrupts succeed and change nothing."""
+    variables: dict[str, str] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     """The changing calls, in their order, refused ones too."""
 
@@ -70,6 +71,17 @@ class FakeKernel:
         self._change("set_interrupt_affinity", irq, cpus)
         if not self.stubborn_irqs:
             self.irqs[irq] = cpus
+
+    def start_keeper(self, orders: Any) -> str:
+        self._change("start_keeper", orders)
+        return "done"
+
+    def variable(self, name: str) -> str | None:
+        return self.variables.get(name)
+
+    def set_variable(self, name: str, content: str) -> None:
+        self._change("set_variable", name, content)
+        self.variables[name] = content
 
     def execute(self, path: str, arguments: Iterable[str], applied: str) -> None:
         self._change("execute", path, *arguments, f"[{applied}]")

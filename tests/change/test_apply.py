@@ -8,19 +8,8 @@ from numapin.apply import apply, describe_refusal, refusals
 from numapin.assignment import Assignment, Permissions
 from numapin.ids import CpuSet, NodeSet
 from numapin.plan import Plan, PlannedStep
-from numapin.steps import (
-    MPOL_BIND,
-    MPOL_F_STATIC_NODES,
-    MPOL_LOCAL,
-    MPOL_PREFERRED,
-    Execute,
-    MemoryPolicy,
-    PinInterrupt,
-    Scheduling,
-    SetAffinity,
-    SetMemoryPolicy,
-    SetScheduling,
-)
+from numapin.policies import MPOL_BIND, MPOL_F_STATIC_NODES, MPOL_LOCAL, MPOL_PREFERRED, MemoryPolicy, Scheduling
+from numapin.steps import Execute, PinInterrupt, SetAffinity, SetMemoryPolicy, SetScheduling
 from tests.change.fake import FakeKernel
 
 CPUS, NODES, NIC_CPUS = CpuSet.of([0, 1, 2, 3]), NodeSet.of([0]), CpuSet.of([2, 3])

@@ -13,19 +13,16 @@ import pytest
 
 from numapin.ids import CpuSet, NodeSet
 from numapin.kernel import LinuxKernel
-from numapin.steps import (
+from numapin.policies import (
     MODE_MASK,
     MPOL_BIND,
     MPOL_DEFAULT,
     MPOL_F_STATIC_NODES,
     MPOL_PREFERRED_MANY,
-    TRUNCATED,
     MemoryPolicy,
-    Refused,
     Scheduling,
-    SetAffinity,
-    SetMemoryPolicy,
 )
+from numapin.steps import TRUNCATED, Refused, SetAffinity, SetMemoryPolicy
 from tests.change.seccomp import MEMORY, deny
 
 KERNEL = LinuxKernel()

@@ -51,9 +51,14 @@ def get_mempolicy(bits: int = MASK_BITS) -> tuple[int, int, set[int]]:
 
 
 def get_scheduler(tid: int = 0) -> tuple[int, int, int, int]:
+    return get_all(tid)[:4]
+
+
+def get_all(tid: int = 0) -> tuple[int, int, int, int, int]:
     policy, priority, flags = ffi.new("unsigned int *"), ffi.new("unsigned int *"), ffi.new("unsigned long long *")
-    returned = lib.numapin_sched_getattr(tid, policy, priority, flags)
-    return returned, policy[0], priority[0], flags[0]
+    nice = ffi.new("int *")
+    returned = lib.numapin_sched_getattr(tid, policy, priority, flags, nice)
+    return returned, policy[0], priority[0], flags[0], nice[0]
 
 
 def nodes_with_memory() -> set[int]:
@@ -178,7 +183,7 @@ def test_fifo_with_reset_on_fork_is_set_and_read_back_where_it_may_be():
     allowed = may_use_fifo() and rt_runtime() != 0
 
     def realtime():
-        return lib.numapin_sched_setattr(0, SCHED_FIFO, 1, RESET_ON_FORK), get_scheduler()
+        return lib.numapin_sched_setattr(0, SCHED_FIFO, 1, RESET_ON_FORK, 0), get_scheduler()
 
     expected = (0, (0, SCHED_FIFO, 1, RESET_ON_FORK)) if allowed else (-errno.EPERM, (0, SCHED_OTHER, 0, 0))
     assert in_child(realtime) == repr(expected)
@@ -191,7 +196,7 @@ def test_fifo_is_refused_without_the_capability():
         resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
         if os.getuid() == 0:
             os.setuid(65534)
-        return lib.numapin_sched_setattr(0, SCHED_FIFO, 1, RESET_ON_FORK), get_scheduler()
+        return lib.numapin_sched_setattr(0, SCHED_FIFO, 1, RESET_ON_FORK, 0), get_scheduler()
 
     assert in_child(realtime) == repr((-errno.EPERM, (0, SCHED_OTHER, 0, 0)))
 
@@ -200,8 +205,8 @@ def test_a_priority_that_the_policy_does_not_have_is_refused():
     """SCHED_OTHER has priority 0 only, FIFO none above 99."""
 
     def absurd():
-        other = lib.numapin_sched_setattr(0, SCHED_OTHER, 1, 0)
-        return other, lib.numapin_sched_setattr(0, SCHED_FIFO, 100, 0)
+        other = lib.numapin_sched_setattr(0, SCHED_OTHER, 1, 0, 0)
+        return other, lib.numapin_sched_setattr(0, SCHED_FIFO, 100, 0, 0)
 
     assert in_child(absurd) == repr((-errno.EINVAL, -errno.EINVAL))
 
@@ -209,5 +214,33 @@ def test_a_priority_that_the_policy_does_not_have_is_refused():
 def test_a_thread_that_is_not_there_is_esrch():
     """A tid beyond pid_max can be nobody's."""
     nobody = int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
-    assert lib.numapin_sched_setattr(nobody, SCHED_OTHER, 0, 0) == -errno.ESRCH
+    assert lib.numapin_sched_setattr(nobody, SCHED_OTHER, 0, 0, 0) == -errno.ESRCH
     assert get_scheduler(nobody)[0] == -errno.ESRCH
+
+
+def test_a_niceness_is_set_and_read_back():
+    """Upwards anybody may; it is the niceness that getpriority(2) sees."""
+
+    def nicer():
+        returned = lib.numapin_sched_setattr(0, SCHED_OTHER, 0, 0, 7)
+        return returned, get_all(), os.getpriority(os.PRIO_PROCESS, 0)
+
+    assert in_child(nicer) == repr((0, (0, SCHED_OTHER, 0, 0, 7), 7))
+
+
+def affinity(tid: int, bits: int) -> tuple[int, set[int]]:
+    """What the call returned, and the CPUs of the mask; the mask is full of ones before."""
+    words = ffi.new("unsigned long[]", [2**WORD - 1] * (bits // WORD))
+    returned = lib.numapin_sched_getaffinity(tid, words, bits)
+    return returned, {WORD * word + bit for word in range(len(words)) for bit in range(WORD) if words[word] >> bit & 1}
+
+
+def test_an_affinity_is_read_whole_and_nothing_else_is_left_in_the_mask():
+    """As os.sched_getaffinity reads it; what is beyond the kernel's own mask is cleared."""
+    assert affinity(0, 1 << 16) == (0, os.sched_getaffinity(0))
+    assert affinity(os.getpid(), 8192) == (0, os.sched_getaffinity(0))
+
+
+def test_an_affinity_of_nobody_is_esrch():
+    nobody = int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
+    assert affinity(nobody, 8192)[0] == -errno.ESRCH

@@ -11,11 +11,12 @@ from numapin.apply import apply
 from numapin.cli import run
 from numapin.cli.session import read_and_judge
 from numapin.ids import CpuSet, NodeSet
-from numapin.plan import Command, PlannedStep, make_plan
+from numapin.orders import Orders
+from numapin.plan import Command, PlannedStep
+from numapin.policies import MemoryPolicy, Scheduling
 from numapin.render import text
 from numapin.settings import Settings
 from numapin.sources.opening import open_root
-from numapin.steps import MemoryPolicy, Scheduling
 from tests.machines.builder import build_machine
 from tests.machines.captured import GPU_HOSTS, HWLOC
 from tests.machines.written import OURS, description
@@ -65,6 +66,16 @@ class Recorder:
         self.irqs[irq] = cpus
         self.lines.append(f"write /proc/irq/{irq}/smp_affinity_list {cpus}")
 
+    def start_keeper(self, orders: Orders) -> str:
+        self.lines.append(f"start keeper: {orders}")
+        return "done"
+
+    def variable(self, _: str) -> None:
+        return None
+
+    def set_variable(self, name: str, content: str) -> None:
+        self.lines.append(f"setenv {name}={content}")
+
     def execute(self, path: str, arguments: tuple[str, ...], applied: str) -> None:
         assert applied.startswith("v1 ")
         self.lines.append(shlex.join(["execve", path, *arguments[1:]]))
@@ -94,7 +105,7 @@ def test_the_lines_of_a_plan_are_the_lines_of_a_run_and_what_the_kernel_is_asked
     run(["plan", "--root", str(root), *asked, "--", *COMMAND])
     planned = capsys.readouterr().out.partition("plan:\n")[2].splitlines()
     judged = read_and_judge(open_root(str(root)), settings)
-    plan = make_plan(judged.topology, judged.assignment, settings, judged.verdict, Command(COMMAND[0], COMMAND))
+    plan = judged.plan(Command(COMMAND[0], COMMAND))
     kernel, reported = Recorder(), list[PlannedStep]()
     apply(plan, kernel, judged.assignment, reported.append, lambda _: None)
     assert planned[-1] == "  execve vllm serve 'a model'"

@@ -1,0 +1,39 @@
+"""This machine as another process sees it: what is said of `self` is said of that process, and its /dev is its own."""
+
+from numapin.sources.root import LiveRoot
+
+
+class AnotherProcess:
+    """The live root with /proc/self, /dev and cgroups of the process `pid`; the rest, above all /sys, is ours.
+
+    A container's own /dev needs the right to look into the process (ptrace(2), PTRACE_MODE_READ): the same user's, or
+    CAP_SYS_PTRACE.
+    """
+
+    is_live = True
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._root = LiveRoot()
+
+    def _place(self, path: str) -> str:
+        if path.startswith("/proc/self/"):
+            return f"/proc/{self._pid}/{path.removeprefix('/proc/self/')}"
+        inside = path == "/dev" or path.startswith("/dev/")
+        return f"/proc/{self._pid}/root{path}" if inside else path
+
+    def read(self, path: str) -> str | None:
+        """See Root."""
+        return self._root.read(self._place(path))
+
+    def names(self, path: str) -> list[str]:
+        """See Root."""
+        return self._root.names(self._place(path))
+
+    def resolve(self, path: str) -> str | None:
+        """See Root."""
+        return self._root.resolve(self._place(path))
+
+    def writable(self, path: str) -> bool | None:
+        """See Root."""
+        return self._root.writable(self._place(path))

@@ -1,0 +1,96 @@
+"""Processes and threads as /proc shows them (proc(5)). What ended meanwhile is None, or empty: it happens often.
+
+`proc` is where procfs is mounted; a captured machine has no running server.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+
+from numapin.sources.root import read_descriptor
+from numapin.tree import MOST_TITLE
+
+_STAT = re.compile(r"\d+ \(.*\) [A-Za-z] (\d+)(?: \S+){17} (\d+) ", re.ASCII | re.DOTALL)
+"""Parent and start time of /proc/<pid>/stat: the name between the brackets may hold blanks and brackets itself."""
+
+
+def process_ids(proc: str) -> set[int]:
+    """All processes in sight."""
+    return _numbers(proc)
+
+
+def thread_ids(proc: str, pid: int) -> set[int]:
+    """The threads of a process."""
+    return _numbers(f"{proc}/{pid}/task")
+
+
+def _numbers(folder: str) -> set[int]:
+    try:
+        return {int(name) for name in os.listdir(folder) if name.isdecimal()}
+    except OSError:
+        return set()
+
+
+def parent_and_start(proc: str, pid: int) -> tuple[int, int] | None:
+    """Parent process id, and start time in clock ticks since boot, which tells a process from a later one of its id."""
+    found = _STAT.match(_text(f"{proc}/{pid}/stat") or "")
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def thread_name(proc: str, pid: int, tid: int) -> str | None:
+    """comm: what prctl(PR_SET_NAME) or pthread_setname_np(3) set, or was inherited."""
+    content = _text(f"{proc}/{pid}/task/{tid}/comm")
+    return None if content is None else content.rstrip("\n")
+
+
+def title(proc: str, pid: int) -> str:
+    """The command line with blanks between its words, `MOST_TITLE` characters of it; setproctitle(3) pads with NULs."""
+    content = _text(f"{proc}/{pid}/cmdline") or ""
+    return content[:MOST_TITLE].strip("\0").replace("\0", " ")
+
+
+def variables(proc: str, pid: int, names: Iterable[str]) -> dict[str, str]:
+    """Some variables of a process's initial environment; none where it is another user's."""
+    wanted = set(names)
+    entries = (_text(f"{proc}/{pid}/environ") or "").split("\0")
+    pairs = (entry.partition("=") for entry in entries)
+    return {name: content for name, equals, content in pairs if equals and name in wanted}
+
+
+def open_files(proc: str, pid: int, among: Iterable[str]) -> frozenset[str] | None:
+    """Those of these paths that a process holds open; None where its descriptors cannot be seen (proc_pid_fd(5))."""
+    folder, wanted = f"{proc}/{pid}/fd", set(among)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    found = set()
+    for name in names:
+        try:
+            target = os.readlink(f"{folder}/{name}")
+        except OSError:
+            continue
+        if target in wanted:
+            found.add(target)
+    return frozenset(found)
+
+
+def memory_policy(proc: str, pid: int) -> str | None:
+    """The policy of the main thread, from the first line of numa_maps(5): `bind=static:0`; None where it is hidden.
+
+    One short read: the kernel looks at the first mapping only, not at those of hundreds of GiB.
+    """
+    try:
+        with open(f"{proc}/{pid}/numa_maps", "rb", buffering=0) as file:
+            words = file.read(256).decode("ascii", "replace").split(" ")
+    except OSError:
+        return None
+    if len(words) < 2:
+        return None
+    # `7f… prefer (many):0 file=…`: one policy is two words.
+    return " ".join(words[1:3]) if words[2:3] and words[2].startswith("(") else words[1].strip()
+
+
+def _text(path: str) -> str | None:
+    content = read_descriptor(path)
+    return None if content is None else content.decode("utf-8", "backslashreplace")

@@ -1,0 +1,71 @@
+"""Starts the stand-in for an engine, with numapin in front of it or not. Standard library only: the lab uses it too."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+STANDIN = (sys.executable, "-S", str(Path(__file__).with_name("standin.py")))
+SECONDS = 20
+
+
+class Engine:
+    """A running stand-in; leaving the block ends it."""
+
+    def __init__(self, *words: str, front: tuple[str, ...] = (), variables: Mapping[str, str] | None = None) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- as long as the engine
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [*front, *STANDIN, *words], stdin=pipe, stdout=pipe, stderr=self._errors, env=variables, text=True
+        )
+        self.pid = self.process.pid
+        self._expect("ready")
+
+    def _expect(self, word: str) -> str:
+        assert self.process.stdout
+        line = self.process.stdout.readline().strip()
+        if word and not line.startswith(word):
+            self.process.kill()
+            raise RuntimeError(f"the engine said {line!r} instead of {word!r}: {self.said()}")
+        return line
+
+    def tell(self, line: str) -> str:
+        """Give it a line; its answer."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        return self._expect("ready" if line == "reexec" else "")
+
+    def tree(self) -> list[dict]:
+        """Its processes as they see themselves: pid, role, title, names by thread."""
+        found: list[dict] = json.loads(self.tell("tree"))
+        return [{**one, "threads": {int(tid): name for tid, name in one["threads"].items()}} for one in found]
+
+    def said(self) -> str:
+        """What numapin, the server and the keeper said on stderr so far."""
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def end(self) -> int:
+        """Let it leave; its exit status."""
+        assert self.process.stdin
+        try:
+            self.process.stdin.close()
+            return self.process.wait(SECONDS)
+        except (subprocess.TimeoutExpired, BrokenPipeError):
+            self.process.kill()
+            return self.process.wait()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        assert self.process.stdout
+        self.process.stdout.close()
