@@ -3,15 +3,17 @@
 import errno
 import os
 import signal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from numapin.assignment import MARKER
 from numapin.ids import CpuSet, NodeSet
 from numapin.kernel import calls
 from numapin.kernel.environment import initial_environment
-from numapin.orders import Orders
 from numapin.policies import MODE_MASK, MemoryPolicy, Scheduling
 from numapin.steps import Done
+
+if TYPE_CHECKING:
+    from numapin.orders import Orders
 
 NODE_BITS: Final = 1024
 """Nodes that a mask holds (CONFIG_NODES_SHIFT is at most 10): get_mempolicy refuses masks shorter than nr_node_ids."""
@@ -75,7 +77,7 @@ class LinuxKernel:
         """Write /proc/irq/<irq>/smp_affinity_list."""
         calls.set_interrupt_affinity(irq, cpus)
 
-    def start_keeper(self, orders: Orders) -> Done:
+    def start_keeper(self, orders: "Orders") -> Done:
         """Start the process that stays beside the server; `already` where this process has one from before."""
         from numapin.kernel.starting import keeper_of, start_keeper  # noqa: PLC0415 -- few servers have a keeper
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from numapin.cli.options import ASSIGNED, EVERY, READING
+from numapin.cli.options import ASSIGNED, EVERY, OWN, READING
 from tests.speak.inside import TWO_NODES, machine, status
 
 FULL = ("run", "check", "plan")
@@ -30,17 +30,31 @@ GIVEN = {
     "irq-cpus": "local",
     "rt-main": "1",
     "rt-unsafe": "1",
+    "hot": "NCCL*=2,pt_main_thread",
+    "hot-nice": "ZMQbg/IO*=-5",
+    "workers": "off",
+    "engine": "vllm",
+    "profiles": "/nowhere/at/all",
+    "keep": "1",
+    "metrics": "/nowhere/at/all",
+    "pid": "1",
     "root": "",
     "format": "json",
     "log-format": "json",
     "termination-log": "/nowhere/at/all",
 }
 """A value for every option, none of them its default."""
-ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope"}
+ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics", "pid"}
 """Options whose effect is not in a dry run's report; other tests hold them."""
 
+ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles", "metrics"}
+"""Options that take every text."""
+
 ONE_OF_EACH = ["--gpus", "0", "--rdma", "mlx5_0", "--nics", "none"]
+RESTRICTED = ["--policy", "restricted", "--rdma", "none", "--nics", "none"]
 BESIDE = {
+    "workers": RESTRICTED,
+    "engine": RESTRICTED,
     "align": ["--gpus", "auto", "--rdma", "none", "--nics", "none"],
     "narrow": ONE_OF_EACH,
     "rt": ["--rt-main", "1"],
@@ -69,10 +83,10 @@ def test_help_shows_every_option(capfd, command):
     assert status(command, "--help") == 0
     told = capfd.readouterr().out
     words = set(told.replace("/", " ").split())
-    assert [option.name for option in EVERY if f"--{option.name}" not in words] == []
+    assert [option.name for option in OWN if f"--{option.name}" not in words] == []
     assert "--no-narrow" in words
-    for option in EVERY:
-        if option.form and option.default not in (None, ("auto",)):
+    for option in OWN:
+        if option.form and option.default not in (None, ("auto",), ()):
             assert f"[default: {option.default}]" in " ".join(told.split())
     assert all(status in told for status in ("69", "70", "77", "78", "126", "127"))
 
@@ -89,7 +103,7 @@ def test_the_help_of_all_names_every_command(capfd):
     """With a line for each."""
     assert status("--help") == 0
     told = capfd.readouterr().out
-    assert [command for command in (*FULL, "show") if f"\n  {command} " not in told] == []
+    assert [command for command in (*FULL, "show", "keep") if f"\n  {command} " not in told] == []
 
 
 def report(capfd, *words: str) -> dict:
@@ -99,7 +113,7 @@ def report(capfd, *words: str) -> dict:
 
 
 def as_words(name: str) -> list[str]:
-    flags = {"narrow": ["--no-narrow"], "rt-unsafe": ["--rt-unsafe"]}
+    flags = {"narrow": ["--no-narrow"], "rt-unsafe": ["--rt-unsafe"], "keep": ["--keep"]}
     return flags.get(name, [f"--{name}", GIVEN[name]])
 
 
@@ -113,7 +127,7 @@ def test_an_option_and_its_variable_do_the_same(tmp_path, capfd, monkeypatch, na
     assert by_option != plain
 
 
-@pytest.mark.parametrize("name", sorted(set(GIVEN) - {"root", "termination-log", "narrow", "rt-unsafe"}))
+@pytest.mark.parametrize("name", sorted(set(GIVEN) - ANY_TEXT - {"narrow", "rt-unsafe", "keep", "pid"}))
 def test_a_wrong_variable_is_named(tmp_path, capfd, monkeypatch, name):
     """The operator looks for it in a pod spec, where it has the variable's name."""
     monkeypatch.setenv(f"NUMAPIN_{name.upper().replace('-', '_')}", "~wrong~")

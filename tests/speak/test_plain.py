@@ -14,6 +14,8 @@ PLAIN = (
     "plan --gpus 0,1 --rt-main 1 vllm serve --port 80",
     "run -- vllm serve -x",
     "run --irq-cpus local --memory-policy preferred -- sh -c exit",
+    "run --hot NCCL*=2 --hot=auto --hot-nice ZMQ* --workers off --engine vllm -- vllm serve",
+    "keep --pid 1 --hot pt_main_thread --metrics /tmp/numapin.prom",
     "show --format json --nics none",
 )
 LEFT = (
@@ -25,6 +27,11 @@ LEFT = (
     "check --policy nonsense",
     "check word",
     "run --no-narrow true",
+    "run --keep true",
+    "run --hot NCCL*=50 true",
+    "keep --pid",
+    "keep --pid none",
+    "keep --root / --pid 1",
     "capture -o file",
     "nonsense",
 )
