@@ -39,8 +39,16 @@ class Process:
     @property
     def label(self) -> str:
         """How messages call it: `VLLM::Worker_TP0 (process 45)`."""
-        name = self.title.split(" ")[0].rpartition("/")[2]
+        word = self.title.split(" ")[0]
+        leader = next((thread.name for thread in self.threads if thread.tid == self.pid), "")
+        # A command line, /usr/bin/python3 /usr/bin/vllm …, says less than what the main thread is called.
+        name = leader or word.rpartition("/")[2] if "/" in word else word or leader
         return f"{name or 'a process without a title'} (process {self.pid})"
+
+    def name(self, tid: int) -> str:
+        """How messages call one of its threads: `NCCL Progress 0 (thread 99 of VLLM::Worker_TP0 (process 45))`."""
+        found = next((thread.name for thread in self.threads if thread.tid == tid), "")
+        return f"{found or 'a thread without a name'} (thread {tid} of {self.label})"
 
 
 Tree = tuple[Process, ...]

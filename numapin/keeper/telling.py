@@ -34,17 +34,19 @@ class Teller:
 
     def placed(self, before: Placing, placing: Placing, tree: Tree, now: float) -> None:
         """What is new: hot threads, the CPUs kept for them, workers beside their accelerators."""
-        for process, tid, name in _threads(tree):
+        for process, tid in _threads(tree):
             placement = placing.threads[tid]
             old = before.threads.get(tid)
             if placement.order and not (old and old.order):
                 self._matched.add(placement.order.asked)
-                where = f"CPU {placement.cpus} is its own" if placement.own else f"on CPUs {placement.cpus} with others"
-                self._say("info", f"{_thread(name, tid, process)} is hot: {self._how(placement.order)}, {where}")
+                where = (
+                    f"CPU {placement.cpus} is its own" if placement.own else f"on {_cpus(placement.cpus)} with others"
+                )
+                self._say("info", f"{process.name(tid)} is hot: {self._how(placement.order)}, {where}")
         if placing.free != self._free:
             self._free = placing.free
-            kept = f"{self._orders.cpus - placing.free} are kept for hot threads"
-            self._say("info", f"CPUs {kept}, all others run on {placing.free}")
+            kept = _cpus(self._orders.cpus - placing.free) or "no CPU"
+            self._say("info", f"kept for hot threads: {kept}; all others run on {_cpus(placing.free)}")
         self._workers(placing, tree, now)
 
     def _how(self, order: HotOrder) -> str:
@@ -61,14 +63,16 @@ class Teller:
         for process in own:
             share = told.shares.get(process.pid)
             if share and self._is_new("worker", (process.pid, share.index)):
-                where = f"CPUs {share.cpus} of node {share.node}"
+                where = f"{_cpus(share.cpus)} of node {share.node}"
                 self._say("info", f"{process.label} has {share.label}: it belongs on {where}")
 
     def wait(self, tree: Tree, now: float) -> None:
         """Speak of what has not come for a minute: workers that cannot be told, patterns that matched nothing."""
         for process in tree:
             if now - self._waiting.get(process.pid, now) >= PATIENCE and self._is_new("untold", process.pid):
-                message = f"{process.label} cannot be told which accelerator it has: it stays on {self._orders.cpus}"
+                message = (
+                    f"{process.label} cannot be told which accelerator it has: it stays on {_cpus(self._orders.cpus)}"
+                )
                 hint = "The log of the engine, or a profile for it (--profiles), may say how its workers are called."
                 self._say("warning", message, hint=hint)
         if now - self._start >= PATIENCE and self._is_new("patterns", ""):
@@ -77,7 +81,7 @@ class Teller:
                     self._unmatched(asked, tree)
 
     def _unmatched(self, asked: str, tree: Tree) -> None:
-        names = sorted({name for _, _, name in _threads(tree) if name})
+        names = sorted({thread.name for process in tree for thread in process.threads if thread.name})
         there = ", ".join(repr(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
         hint = "Names have at most 15 characters (/proc/PID/task/TID/comm), and an unnamed thread has its maker's."
         self._say("warning", f"{asked!r} matched no thread in a minute; there are {there}", hint=hint)
@@ -90,9 +94,9 @@ class Teller:
 
     def drifted(self, tid: int, tree: Tree, what: str, who: str) -> None:
         """A thread had moved and was put back: said once for each process and cause."""
-        process, name = _find(tree, tid)
+        process = _find(tree, tid)
         if self._is_new("drift", (process.pid, who)):
-            self._say("warning", f"{_thread(name, tid, process)} {what}; moved by {who}")
+            self._say("warning", f"{process.name(tid)} {what}; moved by {who}")
 
     def moved(self, device: str, irq: int, shown: CpuSet, cpus: CpuSet) -> None:
         """An interrupt had moved and was put back: said once for each device."""
@@ -104,10 +108,10 @@ class Teller:
 
     def refused(self, tid: int, tree: Tree, what: str, code: int) -> None:
         """The kernel refused a change: said once for each process, kind and cause."""
-        process, name = _find(tree, tid)
+        process = _find(tree, tid)
         if self._is_new("refused", (process.pid, what, code)):
             hint = self._orders.rt_hint if what == "scheduling" else "The keeper needs the same user, or SYS_NICE."
-            self._say("warning", f"the {what} of {_thread(name, tid, process)}: {os.strerror(code)}", hint=hint)
+            self._say("warning", f"the {what} of {process.name(tid)} cannot be set: {os.strerror(code)}", hint=hint)
 
     def unwritten(self, path: str, why: str) -> None:
         """The metrics cannot be written: said once for each cause."""
@@ -120,14 +124,13 @@ class Teller:
         return new
 
 
-def _threads(tree: Tree) -> Iterator[tuple[Process, int, str]]:
-    return ((process, thread.tid, thread.name) for process in tree for thread in process.threads)
+def _threads(tree: Tree) -> Iterator[tuple[Process, int]]:
+    return ((process, thread.tid) for process in tree for thread in process.threads)
 
 
-def _find(tree: Tree, tid: int) -> tuple[Process, str]:
-    found = ((process, name) for process, number, name in _threads(tree) if number == tid)
-    return next(found, (Process(tid, 0, ""), ""))
+def _find(tree: Tree, tid: int) -> Process:
+    return next((process for process, number in _threads(tree) if number == tid), Process(tid, 0, ""))
 
 
-def _thread(name: str, tid: int, process: Process) -> str:
-    return f"{name or 'a thread without a name'} (thread {tid} of {process.label})"
+def _cpus(cpus: CpuSet) -> str:
+    return f"CPU{'s' if len(cpus) > 1 else ''} {cpus}" if cpus else ""

@@ -64,7 +64,7 @@ def place(orders: Orders, allowed: CpuSet, tree: Tree, taken: Mapping[int, int])
     for order, process, thread in hot:
         if thread.tid in own:
             threads[thread.tid] = Placement(CpuSet.of([own[thread.tid]]), order, own=True)
-        elif not order.fifo or orders.unsafe:
+        elif orders.scheduling and (not order.fifo or orders.unsafe):
             threads[thread.tid] = Placement(pools[process.pid] - reserved, order)
         else:
             remarks.append(_crowded(process, thread, pools[process.pid]))
@@ -92,18 +92,20 @@ def _hot(orders: Orders, tree: Tree) -> Iterator[tuple[HotOrder, Process, Thread
 def _own_cpus(
     hot: list[tuple[int, CpuSet]], pools: set[CpuSet], orders: Orders, taken: Mapping[int, int]
 ) -> dict[int, int]:
-    """A CPU for each hot thread, out of the pool of its process, as long as every pool keeps one for the others."""
+    """A CPU for each hot thread, out of the pool of its process, as long as every pool keeps one for the others.
+
+    A thread keeps the CPU that it has, unless there is no other for one that comes before it.
+    """
     own: dict[int, int] = {}
     reserved = CpuSet()
-    # Those that have one already keep it; only then come the new.
-    for tid, pool in sorted(hot, key=lambda one: one[0] not in taken):
+    owned = {taken[tid] for tid, _ in hot if tid in taken}
+    for tid, pool in hot:
         before = taken.get(tid)
         free = [cpu for cpu in pool - reserved if all(_spares(one, reserved, cpu) for one in pools | {pool})]
-        if not free:
-            continue
-        chosen = before if before in free else min(free, key=lambda cpu: (_crowd(cpu, reserved, orders), -cpu))
-        own[tid] = chosen
-        reserved |= CpuSet.of([chosen])
+        if free:
+            best = min(free, key=lambda cpu: (cpu in owned, _crowd(cpu, reserved, orders), -cpu))
+            own[tid] = before if before in free else best
+            reserved |= CpuSet.of([own[tid]])
     return own
 
 
@@ -118,8 +120,5 @@ def _crowd(cpu: int, reserved: CpuSet, orders: Orders) -> int:
 
 
 def _crowded(process: Process, thread: Thread, pool: CpuSet) -> Remark:
-    message = (
-        f"{thread.name} (thread {thread.tid} of {process.label}) stays as it is: a CPU of its own "
-        f"would leave none of CPUs {pool} to the other threads"
-    )
+    message = f"{process.name(thread.tid)} stays as it is: a CPU of its own would leave no other of CPUs {pool} free"
     return Remark(("crowded", thread.tid), message, "Give the container more CPUs, or force it with --rt-unsafe.")
