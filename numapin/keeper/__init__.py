@@ -46,7 +46,7 @@ class Keeper:
         self._allowed: CpuSet | None = None
         self._cpuset_changed = False
         self._ours: set[CpuSet] = set()
-        """Every set of CPUs that was ever given to threads in common: a thread that shows one got it from here."""
+        """Every set of CPUs that was ever given to a thread: one that shows it got it from here, or from its maker."""
         self._before: dict[int, Scheduling] = {}
         """How the hot threads were scheduled before."""
         self._refused: set[tuple[int, str]] = set()
@@ -60,7 +60,7 @@ class Keeper:
             self._refused.clear()
         self._tree, self._allowed = tree, allowed
         before, self._placing = self._placing, place(self._orders, allowed, tree, self._placing.taken)
-        self._ours |= {one.cpus for one in self._placing.threads.values() if not one.own}
+        self._ours |= {one.cpus for one in self._placing.threads.values()}
         self._give_back(before)
         for tid, placement in self._placing.threads.items():
             if before.threads.get(tid) != placement:

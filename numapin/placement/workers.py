@@ -3,7 +3,6 @@
 Never by counting nodes. A worker that cannot be told is named, and stays where the whole server is bound.
 """
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -39,7 +38,7 @@ def tell(tree: Tree, orders: Orders) -> Told:
     for visible in dict.fromkeys(map(_visible, found)):
         group = [process for process in found if _visible(process) == visible]
         own = _seen(orders.shares, visible)
-        for process, ordinal in zip(group, _ordinals(group, workers), strict=True):
+        for process, ordinal in zip(group, _ordinals(group, workers, len(own)), strict=True):
             told = _decide(process, ordinal, own)
             if isinstance(told, Share):
                 shares[process.pid] = told
@@ -75,35 +74,30 @@ def _named(shares: tuple[Share, ...], name: str) -> Share | None:
     return found[0] if len(found) == 1 else None
 
 
-def _ordinals(group: Sequence[Process], workers: Workers) -> Iterator[int | None]:
-    """Each worker's ordinal among the accelerators that it sees: its environment's, else by its title."""
+def _ordinals(group: Sequence[Process], workers: Workers, many: int) -> Iterator[int | None]:
+    """Each worker's ordinal among the `many` accelerators that it sees: its environment's, else by its title."""
     ranks = [_rank(process.title, workers) for process in group]
-    order = _complete([rank for rank in ranks if rank is not None])
+    order = _order({rank for rank in ranks if rank}, many)
     for process, rank in zip(group, ranks, strict=True):
         given = next((process.variables[name] for name in workers.variables if name in process.variables), "")
-        if given.isascii() and given.isdecimal():
-            yield int(given)
-        else:
-            yield None if rank is None else order.get(rank)
+        yield int(given) if given.isascii() and given.isdecimal() else order.get(rank)
 
 
-def _rank(title: str, workers: Workers) -> Rank | None:
-    """The numbers in a title, slowest first, 0 for those that are not in it; None where none is, or is not yet."""
+def _rank(title: str, workers: Workers) -> Rank:
+    """The numbers in a title, slowest first, -1 for those that are not in it; empty where none is, or is not yet."""
     found = [re.search(expression, title) for expression in workers.ranks]
-    return tuple(int(match[1]) if match else 0 for match in found) if any(found) else None
+    return tuple(int(match[1]) if match else -1 for match in found) if any(found) else ()
 
 
-def _complete(ranks: Sequence[Rank]) -> dict[Rank, int]:
-    """Ordinals by rank, once the ranks are all there: some of a grid say nothing about how large it is.
+def _order(ranks: set[Rank], many: int) -> dict[Rank, int]:
+    """Ordinals by rank: their order, once as many are there as there are accelerators.
 
-    Where only the fastest number differs from 0 it is the ordinal, and nothing needs to be waited for.
+    Before, a single number is the ordinal itself; of several nobody can say how large each dimension will be.
     """
-    if all(not any(rank[:-1]) for rank in ranks):
-        return {rank: rank[-1] for rank in ranks}
-    sizes = [max(numbers) + 1 for numbers in zip(*ranks, strict=True)]
-    if len(set(ranks)) != math.prod(sizes) or len(ranks) != len(set(ranks)):
-        return {}
-    return {rank: place for place, rank in enumerate(sorted(ranks))}
+    if len(ranks) == many:
+        return {rank: place for place, rank in enumerate(sorted(ranks))}
+    single = all(len([number for number in rank if number >= 0]) == 1 for rank in ranks)
+    return {rank: max(rank) for rank in ranks} if single else {}
 
 
 def _decide(process: Process, ordinal: int | None, seen: tuple[Share | None, ...]) -> Share | str:
