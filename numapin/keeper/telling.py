@@ -1,7 +1,7 @@
 """What the keeper says: each thing once, in a sentence that names the thread, its process, and what became of it."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from numapin.ids import CpuSet
@@ -31,6 +31,7 @@ class Teller:
         self._matched: set[str] = set()
         self._waiting: dict[int, float] = {}
         """When a worker that cannot be told was first seen, by process."""
+        self._why: Mapping[int, str] = {}
 
     def placed(self, before: Placing, placing: Placing, tree: Tree, now: float) -> None:
         """What is new: hot threads, the CPUs kept for them, workers beside their accelerators."""
@@ -59,6 +60,7 @@ class Teller:
         own = [process for process in tree if workers and is_worker(process, workers)]
         self._counts.workers = sum(process.pid in told.shares for process in own)
         self._counts.untold = len(told.untold)
+        self._why = told.untold
         self._waiting = {pid: self._waiting.get(pid, now) for pid in told.untold}
         for process in own:
             share = told.shares.get(process.pid)
@@ -70,10 +72,8 @@ class Teller:
         """Speak of what has not come for a minute: workers that cannot be told, patterns that matched nothing."""
         for process in tree:
             if now - self._waiting.get(process.pid, now) >= PATIENCE and self._is_new("untold", process.pid):
-                message = (
-                    f"{process.label} cannot be told which accelerator it has: it stays on {_cpus(self._orders.cpus)}"
-                )
-                hint = "The log of the engine, or a profile for it (--profiles), may say how its workers are called."
+                message = f"{process.label} stays on {_cpus(self._orders.cpus)}: {self._why[process.pid]}"
+                hint = "A profile says how the workers of an engine are known (--workers, --profiles)."
                 self._say("warning", message, hint=hint)
         if now - self._start >= PATIENCE and self._is_new("patterns", ""):
             for asked in dict.fromkeys(order.asked for order in self._orders.hot):

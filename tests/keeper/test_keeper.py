@@ -1,92 +1,20 @@
 """What the keeper does to threads, and what it says: on a kernel that remembers, with a clock that is told."""
 
 import errno
-import os
-from dataclasses import dataclass, field
 
 import pytest
 
-from numapin.ids import CpuSet
-from numapin.keeper import CHECKS, Keeper
 from numapin.keeper.interrupts import Interrupts
 from numapin.keeper.metrics import Counts, write
-from numapin.keeper.telling import PATIENCE, Teller
+from numapin.keeper.telling import PATIENCE
 from numapin.orders import Pinned
 from numapin.policies import Scheduling
-from tests.keeper.trees import TWO, VLLM, cpus, hot, orders, process, tree
+from tests.keeper.scene import ALL, OTHER, FakeThreads, Scene
+from tests.keeper.trees import TWO, VLLM, cpus, hot, process, tree
 
-ALL = cpus("0-7")
-OTHER = Scheduling(fifo=False, priority=0, reset_on_fork=False)
 FIFO = Scheduling(fifo=True, priority=1, reset_on_fork=True)
+NAMED = "NCCL Progress 0 (thread 11 of VLLM::Worker_TP0 (process 10))"
 NCCL = process(10, "VLLM::Worker_TP0", "VLLM::Worker_TP", "NCCL Progress 0", "other")
-
-
-@dataclass
-class FakeThreads:
-    """Threads of a machine; each is on all CPUs until it is told otherwise."""
-
-    cpus: dict[int, CpuSet] = field(default_factory=dict)
-    how: dict[int, Scheduling] = field(default_factory=dict)
-    irqs: dict[int, CpuSet] = field(default_factory=dict)
-    refuses: dict[str, int] = field(default_factory=dict)
-    """errno by call."""
-    gone: set[int] = field(default_factory=set)
-    calls: list[tuple] = field(default_factory=list)
-
-    def _call(self, name: str, tid: int, *rest) -> None:
-        if tid in self.gone:
-            raise OSError(errno.ESRCH, "gone")
-        if rest:
-            self.calls.append((name, tid, *map(str, rest)))
-        if name in self.refuses:
-            raise OSError(self.refuses[name], os.strerror(self.refuses[name]))
-
-    def affinity(self, tid: int) -> CpuSet:
-        self._call("affinity", tid)
-        return self.cpus.get(tid, ALL)
-
-    def set_affinity(self, tid: int, wanted: CpuSet) -> None:
-        self._call("set_affinity", tid, wanted)
-        self.cpus[tid] = wanted
-
-    def scheduling(self, tid: int) -> Scheduling:
-        self._call("scheduling", tid)
-        return self.how.get(tid, OTHER)
-
-    def set_scheduling(self, tid: int, wanted: Scheduling) -> None:
-        self._call("set_scheduling", tid, wanted)
-        self.how[tid] = wanted
-
-    def interrupt_affinity(self, irq: int) -> CpuSet:
-        self._call("interrupt_affinity", irq)
-        return self.irqs[irq]
-
-    def set_interrupt_affinity(self, irq: int, wanted: CpuSet) -> None:
-        self._call("set_interrupt_affinity", irq, wanted)
-        self.irqs[irq] = wanted
-
-
-class Scene:
-    """A keeper with its surroundings."""
-
-    def __init__(self, *wanted, **others) -> None:
-        self.kernel, self.counts, self.said = FakeThreads(), Counts(), []
-        told = orders(*wanted, **others)
-        self.teller = Teller(told, self._say, self.counts, now=0)
-        self.keeper = Keeper(told, self.kernel, self.teller, self.counts)
-
-    def _say(self, level: str, line: str, /, hint: str = "") -> None:
-        self.said.append((level, line, hint))
-
-    def tend(self, *others, allowed: str = "0-7", now: float = 0) -> None:
-        self.keeper.tend(tree(*others), cpus(allowed), now)
-
-    def check(self) -> None:
-        for _ in range(2 * CHECKS):
-            self.keeper.check()
-
-    def warnings(self) -> list[str]:
-        return [line for level, line, _ in self.said if level == "warning"]
 
 
 def test_a_hot_thread_gets_its_cpu_and_its_scheduling_and_the_others_leave():
@@ -96,12 +24,7 @@ def test_a_hot_thread_gets_its_cpu_and_its_scheduling_and_the_others_leave():
     assert {str(scene.kernel.cpus[tid]) for tid in (1, 2, 10, 12)} == {"0-6"}
     assert (scene.counts.threads, scene.counts.hot, scene.counts.placed) == (5, 1, 5)
     assert scene.said == [
-        (
-            "info",
-            "NCCL Progress 0 (thread 11 of VLLM::Worker_TP0 (process 10)) is hot: SCHED_FIFO priority=1, "
-            "CPU 7 is its own",
-            "",
-        ),
+        ("info", f"{NAMED} is hot: SCHED_FIFO priority=1, CPU 7 is its own", ""),
         ("info", "kept for hot threads: CPU 7; all others run on CPUs 0-6", ""),
     ]
 
@@ -127,16 +50,14 @@ def test_a_thread_that_is_renamed_loses_what_it_had_and_gets_back_what_it_was():
 
 @pytest.mark.parametrize("moved", ["0-7", "3", "0-6"])
 def test_a_hot_thread_that_was_moved_is_put_back_and_said_once(moved):
-    scene = Scene(hot("NCCL*"))
+    scene = Scene(hot("NCCL*"), kernel=(6, 12))
     scene.tend(NCCL)
     for _ in range(3):
         scene.kernel.cpus[11] = cpus(moved)
         scene.check()
         assert str(scene.kernel.cpus[11]) == "7"
-    assert scene.warnings() == [
-        f"NCCL Progress 0 (thread 11 of VLLM::Worker_TP0 (process 10)) had CPUs {moved} and was put back on 7; "
-        "moved by somebody in the container"
-    ]
+    (warning,) = scene.warnings()
+    assert warning == f"{NAMED} had CPUs {moved} and was put back on 7; moved by somebody in the container"
     assert scene.counts.repaired["affinity"] == 3
 
 
@@ -184,8 +105,7 @@ def test_a_refusal_is_said_once_with_what_to_do_and_not_tried_again():
     scene.check()
     assert scene.said[0] == (
         "warning",
-        "the scheduling of NCCL Progress 0 (thread 11 of VLLM::Worker_TP0 (process 10)) cannot be set: "
-        "Operation not permitted",
+        f"the scheduling of {NAMED} cannot be set: Operation not permitted",
         "Add the capability SYS_NICE.",
     )
     assert [call[0] for call in scene.kernel.calls].count("set_scheduling") == 1
@@ -227,8 +147,8 @@ def test_a_worker_that_cannot_be_told_is_named_after_a_minute_once():
     for _ in range(2):
         scene.teller.wait(tree(worker), 100 + PATIENCE)
     (warning,) = scene.warnings()
-    assert "VLLM::Worker (process 10) cannot be told which accelerator it has" in warning
-    assert warning.endswith("it stays on CPUs 0-7: neither its title nor its environment says which accelerator it has")
+    why = "neither its title nor its environment says which accelerator it has"
+    assert warning == f"VLLM::Worker (process 10) stays on CPUs 0-7: {why}"
 
 
 def test_the_keeper_leaves_the_cpus_that_are_somebodys_own():
