@@ -15,13 +15,13 @@ from numapin.steps import PinInterrupt, SetVariable, StartKeeper
 from numapin.topology import Topology
 from numapin.values import replace, value
 from numapin.verdict import Verdict
-from numapin.verdict.realtime import unsafe
+from numapin.verdict.realtime import LEAST, unsafe
 
 LAUNCHER = "torchrun"
 """The profile that serves where the engine is not known: its launcher's rank variable is everybody's convention."""
 
-FIFO, NICE = 1, -10
-"""What a hot thread gets where no number was given: more is never needed to be ahead of ordinary threads."""
+NICE = -10
+"""What a hot thread gets where no number was given."""
 
 
 @value
@@ -112,7 +112,7 @@ def _workers(settings: Settings, shares: tuple[Share, ...], server: Server) -> W
 def _hot(settings: Settings, server: Server) -> Iterator[HotOrder]:
     for wish in settings.hot:
         for rule in _rules(wish, server):
-            yield HotOrder(rule, fifo=wish.level or FIFO, asked=wish.pattern)
+            yield HotOrder(rule, fifo=wish.level or LEAST, asked=wish.pattern)
     for wish in settings.hot_nice:
         for rule in _rules(wish, server):
             yield HotOrder(rule, nice=NICE if wish.level is None else wish.level, asked=wish.pattern)
@@ -159,7 +159,7 @@ def _keeper(orders: Orders, assignment: Assignment, settings: Settings) -> Plann
         return PlannedStep(StartKeeper(orders), "off", "skipped", hint="--cpu off")
     required = (settings.rt == "require" and orders.hot) or (settings.cpu == "require" and orders.workers)
     mode: Mode = "require" if required else "try"
-    danger = None if settings.rt_unsafe or not orders.fifo else unsafe(orders.cpus, assignment.realtime)
+    danger = None if settings.rt_unsafe or not orders.fifo else unsafe(orders.cpus, assignment.realtime, "hot threads")
     if danger and settings.rt == "require":
         hint = f"{danger}. {hints.UNSAFE}"
         return PlannedStep(StartKeeper(orders), mode, "refused", why="it is not safe here", hint=hint)

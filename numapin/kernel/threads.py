@@ -30,12 +30,18 @@ class LinuxThreads:
             self._bits *= 2
         calls.check(result)
         self._words = words
+        self._sets: dict[int, CpuSet] = {}
+        """Nearly all threads have one of a few sets."""
         self._buffer = module.ffi.buffer(words)
 
     def affinity(self, tid: int) -> CpuSet:
         """sched_getaffinity(2). Half the cost of os.sched_getaffinity, which makes a set of Python's."""
         calls.check(self._get(tid, self._words, self._bits))
-        return CpuSet(int.from_bytes(self._buffer, "little"))
+        mask = int.from_bytes(self._buffer, "little")
+        found = self._sets.get(mask)
+        if found is None:
+            found = self._sets[mask] = CpuSet(mask)
+        return found
 
     def set_affinity(self, tid: int, cpus: CpuSet) -> None:
         """sched_setaffinity(2). The kernel keeps what of it the cpuset allows, silently: read it back."""

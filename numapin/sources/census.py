@@ -12,6 +12,9 @@ from numapin.tree import Process, Thread, Tree
 MOST_SECONDS = 60.0
 """The longest that a name, or a worker's devices, are believed."""
 
+SOON = 5.0
+"""After so many seconds a process that has no accelerator open yet is looked at again."""
+
 
 class _Member:
     """A process of the tree, and when its parts are to be read again."""
@@ -19,6 +22,7 @@ class _Member:
     def __init__(self, pid: int, parent: int) -> None:
         self.pid, self.parent = pid, parent
         self.title = ""
+        self.listed: list[str] = []
         self.threads: dict[int, Thread] = {}
         self.due: dict[int, tuple[float, float]] = {}
         """By thread: when its name is to be read again, and when it was first seen."""
@@ -38,6 +42,7 @@ class Census:
         self._variables, self._devices = tuple(variables), tuple(devices)
         self._members: dict[int, _Member] = {}
         self._strangers: set[int] = set()
+        self._listed: list[str] = []
         self.tree: Tree = ()
 
     def look(self, now: float) -> bool:
@@ -52,7 +57,10 @@ class Census:
         return changed
 
     def _find_processes(self) -> None:
-        there = tasks.process_ids(self._proc)
+        listed = tasks.processes(self._proc)
+        if listed == self._listed:
+            return
+        self._listed, there = listed, tasks.numbers(listed)
         self._strangers &= there
         for pid in set(self._members) - there:
             del self._members[pid]
@@ -68,8 +76,10 @@ class Census:
         return pid == self._server or parent in self._members
 
     def _find_threads(self, member: _Member, now: float) -> None:
-        there = tasks.thread_ids(self._proc, member.pid)
-        if there != member.threads.keys():
+        listed = tasks.threads(self._proc, member.pid)
+        # Comparing the names as they come costs a tenth of making numbers of them.
+        if listed != member.listed:
+            member.listed, there = listed, tasks.numbers(listed)
             member.threads = {tid: thread for tid, thread in member.threads.items() if tid in there}
             member.due = {tid: due for tid, due in member.due.items() if tid in there}
             for tid in sorted(there - member.threads.keys()):
@@ -93,7 +103,7 @@ class Census:
             member.variables = tasks.variables(self._proc, member.pid, self._variables)
             member.devices = tasks.open_files(self._proc, member.pid, self._devices) if self._devices else None
             member.memory_policy = tasks.memory_policy(self._proc, member.pid)
-            member.facts_due = now + (MOST_SECONDS if member.devices else 5.0)
+            member.facts_due = now + (SOON if self._devices and not member.devices else MOST_SECONDS)
         threads = tuple(member.threads.values())
         facts = (member.variables, member.devices, member.names, member.memory_policy)
         seen = Process(member.pid, member.parent, title, threads, *facts)

@@ -14,21 +14,26 @@ _STAT = re.compile(r"\d+ \(.*\) [A-Za-z] (\d+)(?: \S+){17} (\d+) ", re.ASCII | r
 """Parent and start time of /proc/<pid>/stat: the name between the brackets may hold blanks and brackets itself."""
 
 
-def process_ids(proc: str) -> set[int]:
-    """All processes in sight."""
-    return _numbers(proc)
+def processes(proc: str) -> list[str]:
+    """The names in /proc, in the kernel's order; those that are `numbers` are processes."""
+    return _names(proc)
 
 
-def thread_ids(proc: str, pid: int) -> set[int]:
-    """The threads of a process."""
-    return _numbers(f"{proc}/{pid}/task")
+def threads(proc: str, pid: int) -> list[str]:
+    """The threads of a process, in the kernel's order."""
+    return _names(f"{proc}/{pid}/task")
 
 
-def _numbers(folder: str) -> set[int]:
+def numbers(names: Iterable[str]) -> set[int]:
+    """The ids among names."""
+    return {int(name) for name in names if name.isdecimal()}
+
+
+def _names(folder: str) -> list[str]:
     try:
-        return {int(name) for name in os.listdir(folder) if name.isdecimal()}
+        return os.listdir(folder)
     except OSError:
-        return set()
+        return []
 
 
 def parent_and_start(proc: str, pid: int) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,16 +50,19 @@ class Engine:
 
     def said(self) -> str:
         """What numapin, the server and the keeper said on stderr so far."""
-        self._errors.seek(0)
-        return self._errors.read()
+        if not self._errors.closed:
+            self._errors.seek(0)
+            self._said = self._errors.read()
+        return self._said
 
     def end(self) -> int:
         """Let it leave; its exit status."""
         assert self.process.stdin
         try:
-            self.process.stdin.close()
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
             return self.process.wait(SECONDS)
-        except (subprocess.TimeoutExpired, BrokenPipeError):
+        except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
 
@@ -67,5 +71,7 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-        assert self.process.stdout
-        self.process.stdout.close()
+        self.said()
+        for stream in (self.process.stdin, self.process.stdout, self._errors):
+            if stream:
+                stream.close()
