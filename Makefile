@@ -36,8 +36,9 @@ lint: setup ## ruff and mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: setup ## start-up time against bare Python
+bench: setup ## start-up time against bare Python, and what the keeper costs
 	@$(BIN)/python tools/bench.py
+	@$(BIN)/python tools/bench_keeper.py
 
 image: ## IMAGE made of BASE_IMAGE by ENGINE (default: podman, and the vLLM image that the Dockerfile names)
 	$(ENGINE) build $(foreach name,BASE_IMAGE BUILD_IMAGE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE) .

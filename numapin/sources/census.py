@@ -12,6 +12,9 @@ from numapin.tree import Process, Thread, Tree
 MOST_SECONDS = 60.0
 """The longest that a name, or a worker's devices, are believed."""
 
+ENDED_SECONDS = 10.0
+"""The longest that a thread which ended is still counted, where nobody new came."""
+
 SOON = 5.0
 """After so many seconds a process that has no accelerator open yet is looked at again."""
 
@@ -43,18 +46,32 @@ class Census:
         self._members: dict[int, _Member] = {}
         self._strangers: set[int] = set()
         self._listed: list[str] = []
+        self._last: str | None = None
+        self._list_due = 0.0
         self.tree: Tree = ()
 
     def look(self, now: float) -> bool:
         """Look again, at a time in seconds; whether `tree` is another than before."""
-        self._find_processes()
+        somebody = self._may_be_new(now)
+        if somebody:
+            self._find_processes()
         for member in self._members.values():
-            self._find_threads(member, now)
+            if somebody:
+                self._find_threads(member, now)
+            self._read_names(member, now)
             self._read_title(member, now)
         tree = tuple(member.seen for member in self._in_order())
         changed = tree != self.tree
         self.tree = tree
         return changed
+
+    def _may_be_new(self, now: float) -> bool:
+        """Whether a process or thread was made since the last look; now and then to find those that ended."""
+        last = tasks.last_id(self._proc)
+        if last is not None and last == self._last and now < self._list_due:
+            return False
+        self._last, self._list_due = last, now + ENDED_SECONDS
+        return True
 
     def _find_processes(self) -> None:
         listed = tasks.processes(self._proc)
@@ -85,10 +102,12 @@ class Census:
             for tid in sorted(there - member.threads.keys()):
                 member.due[tid] = (now, now)
                 member.threads[tid] = Thread(tid, "")
+
+    def _read_names(self, member: _Member, now: float) -> None:
         for tid, (due, first) in member.due.items():
             if due <= now:
-                name = tasks.thread_name(self._proc, member.pid, tid) or ""
-                if name != member.threads[tid].name:
+                name = tasks.thread_name(self._proc, member.pid, tid)
+                if name is not None and name != member.threads[tid].name:
                     member.threads[tid] = Thread(tid, name)
                     member.names |= {name} if tid == member.pid else set()
                 member.due[tid] = (now + min(max(now - first, 1.0), MOST_SECONDS), first)

@@ -24,6 +24,15 @@ def threads(proc: str, pid: int) -> list[str]:
     return _names(f"{proc}/{pid}/task")
 
 
+def last_id(proc: str) -> str | None:
+    """The last id that was given to a process or thread of this process namespace: while it is the same, nobody is new.
+
+    /proc/sys/kernel/ns_last_pid, where CONFIG_CHECKPOINT_RESTORE has it. /proc/loadavg ends with the same number, but
+    lxcfs puts one of its own over that.
+    """
+    return _text(f"{proc}/sys/kernel/ns_last_pid")
+
+
 def numbers(names: Iterable[str]) -> set[int]:
     """The ids among names."""
     return {int(name) for name in names if name.isdecimal()}

@@ -94,6 +94,24 @@ def test_new_threads_and_processes_are_found_at_the_next_look(proc):
     assert [thread.tid for thread in found.tree[0].threads] == [1, 2]
 
 
+def test_nobody_is_new_while_the_last_id_is_the_same(proc):
+    """What costs most is left out; who ended is found out later."""
+    (proc.place / "sys/kernel").mkdir(parents=True)
+    last = proc.place / "sys/kernel/ns_last_pid"
+    last.write_text("50\n")
+    found = census(proc)
+    found.look(0)
+    proc.end(1, 2)
+    proc.name(1, 5, "new")
+    assert not found.look(1)
+    last.write_text("51\n")
+    assert found.look(2)
+    assert [thread.tid for thread in found.tree[0].threads] == [1, 5]
+    proc.end(1, 5)
+    assert not found.look(3)
+    assert found.look(3 + module.ENDED_SECONDS)
+
+
 def test_a_name_is_read_again_when_its_age_has_doubled(proc):
     """At 1, 2, 4, 8, 16 seconds, and then at least once a minute."""
     found = census(proc)
