@@ -59,9 +59,11 @@ def with_keeper(
 ) -> list[PlannedStep]:
     """The steps with the keeper's start among them, before the interrupts, and what its orders need at the end."""
     server = know(settings, arguments, profiles)
-    orders = commission(topology, assignment, settings, verdict, server) if verdict.nodes else None
+    orders = commission(topology, assignment, settings, verdict, server)
     if not orders:
         return steps
+    if not verdict.nodes:
+        return [*steps, PlannedStep(StartKeeper(orders), "off", "skipped", hint="nothing is bound here")]
     pins = [one for one in steps if one.step.kind == "irq"]
     others = [one for one in steps if one.step.kind != "irq"]
     keeper = _keeper(replace(orders, interrupts=tuple(_kept(pins))), assignment, settings)

@@ -56,7 +56,8 @@ def main() -> NoReturn:
     post = _post(sys.argv[1:])
     with os.fdopen(ORDERS, "rb", closefd=False) as file:
         orders = pickle.load(file)  # noqa: S301 -- written by our own starter, on memory that nobody else has
-    os.dup2(os.open(os.devnull, os.O_RDONLY), ORDERS)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), ORDERS)
     with contextlib.suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as comm:
         comm.write("numapin-keeper")
     counts = Counts()

@@ -9,6 +9,7 @@ from typing import Any
 
 from numapin.cli.texts import (
     Parse,
+    absolute_path,
     choice,
     cpu_list,
     devices,
@@ -143,7 +144,7 @@ KEEPING = (
     Option("engine", "auto|PROFILE", word, "auto", "Which server this is. auto: by COMMAND."),
     Option("profiles", "DIR", str, "/etc/numapin/profiles", "Your own profiles, beside those that numapin has."),
     Option("keep", "", switch, False, "Stay beside the server in any case, and put back what moves."),
-    Option("metrics", "PATH", str, None, "Write what the keeper does there, for Prometheus."),
+    Option("metrics", "PATH", absolute_path, None, "Write what the keeper does there, for Prometheus."),
 )
 """Options about the threads that do not exist before exec, and the keeper that waits for them."""
 

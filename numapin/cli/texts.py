@@ -109,6 +109,13 @@ def word(text: str) -> str:
     return text
 
 
+def absolute_path(text: str) -> str:
+    """A path that means the same file from everywhere."""
+    if not text.startswith("/"):
+        raise ValueError(f"{text!r} is no absolute path")
+    return text
+
+
 def add(before: Any, more: Any) -> Any:
     """The values of an option that was given more than once, in their order."""
     return {**before, **more} if isinstance(more, dict) else (*before, *more)

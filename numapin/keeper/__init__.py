@@ -23,6 +23,8 @@ CHECKS = 10
 T = TypeVar("T")
 
 GONE = (errno.ESRCH, errno.ENOENT)
+DENIED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
+"""Will be refused the next time too. EINVAL is not: a cpuset that is written at this moment refuses a valid mask."""
 
 
 class Threads(Protocol):
@@ -157,8 +159,9 @@ class Keeper:
         try:
             return call()
         except OSError as error:
-            if error.errno not in GONE:
+            if error.errno in DENIED:
                 self._refused.add((tid, what))
+            if error.errno not in GONE:
                 self._counts.refused += 1
                 self._teller.refused(tid, self._tree, what, error.errno or 0)
             return None

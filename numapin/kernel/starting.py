@@ -50,10 +50,7 @@ def start_keeper(orders: Orders, pid: int) -> None:
     told = _above(told)
     child = os.fork()
     if child == 0:
-        # The middle process: its child becomes an orphan as soon as it leaves.
-        if os.fork() == 0:
-            _become_keeper(memory, process, told, pid)
-        os._exit(0)
+        _leave_orphan(memory, process, told, pid)
     for descriptor in (told, memory, *([] if process is None else [process])):
         os.close(descriptor)
     with contextlib.suppress(ChildProcessError):
@@ -98,18 +95,27 @@ def _above(descriptor: int) -> int:
     return higher
 
 
-def _become_keeper(memory: int, process: int | None, told: int, pid: int) -> NoReturn:
-    """In the orphan: leave everything of the server's, then exec. Never returns, never raises."""
+def _leave_orphan(memory: int, process: int | None, told: int, pid: int) -> NoReturn:
+    """In the middle process: its child becomes an orphan as soon as it leaves, and the keeper.
+
+    Neither of them ever returns or raises: they would go on as another numapin, and start the server twice.
+    """
     try:
-        os.setsid()
-        os.chdir("/")
-        words = _leave_streams()
-        _arrange(memory, process)
-        _execute(pid, process, *words)
+        if os.fork() == 0:
+            _become_keeper(memory, process, pid)
     except OSError as error:
         os.write(told, str(error.errno).encode())
     finally:
-        os._exit(127)
+        os._exit(0)
+
+
+def _become_keeper(memory: int, process: int | None, pid: int) -> NoReturn:
+    """In the orphan: leave everything of the server's, then exec."""
+    os.setsid()
+    os.chdir("/")
+    words = _leave_streams()
+    _arrange(memory, process)
+    _execute(pid, process, *words)
 
 
 def _leave_streams() -> tuple[str, ...]:

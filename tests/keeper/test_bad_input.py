@@ -26,6 +26,7 @@ def keep(*words: str) -> subprocess.CompletedProcess[str]:
         (("--pid", "1", "--hot", "NCCL*=50"), 2, "'50' is no number from 1 to 49"),
         (("--pid", "1", "--hot-nice", "NCCL*=5"), 2, "'5' is no number from -20 to -1"),
         (("--pid", "1", "--hot", "=1"), 2, "'=1' names no thread"),
+        (("--pid", "1", "--metrics", "numapin.prom"), 2, "'numapin.prom' is no absolute path"),
         (("--pid", "1", "--workers", "no such"), 2, "'no such' is no name of a profile"),
     ],
 )

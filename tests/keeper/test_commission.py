@@ -117,6 +117,12 @@ def test_no_affinity_no_keeper(plan):
     assert (step["outcome"], step["hint"]) == ("skipped", "--cpu off")
 
 
+def test_where_nothing_is_bound_nothing_is_kept_and_that_is_said(plan):
+    step = plan(ONE_GPU, "--hot", "x", "--policy", "none")["keeper"]
+    assert (step["outcome"], step["hint"]) == ("skipped", "nothing is bound here")
+    assert "keeper" not in plan(TWO_GPUS, "--policy", "none")
+
+
 def test_without_scheduling_only_the_cpu_is_promised(plan):
     assert plan(ONE_GPU, "--hot", "x", "--rt", "off")["keeper"]["line"] == "start keeper: threads 'x' own CPU only"
 

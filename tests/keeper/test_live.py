@@ -220,3 +220,31 @@ def test_a_keeper_in_the_foreground_ends_when_it_is_told():
             keeper.terminate()
             assert keeper.wait(SECONDS) == 0
         assert engine.tell("spawn 1") == "spawned"
+
+
+def test_a_keeper_that_cannot_be_forked_is_a_refusal_and_one_server_is_started():
+    """RLIMIT_NPROC of another user's: --hot may be refused, what is required may not."""
+    script = (
+        "import os, resource, sys\n"
+        "from numapin.cli import commands, keep, run\n"
+        "from numapin import commission\n"
+        "from numapin.kernel import starting\n"
+        "from numapin.sources import profiles\n"
+        "count = [0]\n"
+        "real = os.fork\n"
+        "def fork():\n"
+        "    count[0] += 1\n"
+        "    if count[0] == int(os.environ['FAILS']):\n"
+        "        raise OSError(11, 'no')\n"
+        "    return real()\n"
+        "os.fork = fork\n"
+        "sys.exit(run(sys.argv[1:]))\n"
+    )
+    for number in ("1", "2"):
+        command = [sys.executable, "-c", script, *RUN, "--keep", "--", "echo", "served"]
+        done = subprocess.run(
+            command, env=environment(FAILS=number), capture_output=True, text=True, timeout=30, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "served\n"), done.stderr
+        assert "start keeper: cpus=" in done.stderr
+        assert "(refused)" in done.stderr

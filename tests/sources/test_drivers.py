@@ -27,8 +27,8 @@ def information(address: str, minor: object, uuid: str = UUID) -> dict[str, str]
     return {f"{GPUS}/{address}/information": INFORMATION.format(address=address, minor=minor, uuid=uuid)}
 
 
-def nvidia(address: str, index: int, uuid: str | None = UUID) -> Accelerator:
-    return Accelerator(PciAddress.parse(address), index, "nvidia", uuid)
+def nvidia(address: str, index: int, uuid: str | None = UUID, minor: int = 0) -> Accelerator:
+    return Accelerator(PciAddress.parse(address), index, "nvidia", uuid, device=f"/dev/nvidia{minor}")
 
 
 def test_a_gpu_of_the_driver(tree: Tree) -> None:
@@ -48,7 +48,7 @@ def test_device_files_decide_where_the_driver_lists_all_gpus_of_the_host(tree: T
         files |= information(f"0000:{0x3B + index:02x}:00.0", 7 - index)
     root = tree(files | {"/dev/nvidia5": "", "/dev/nvidia2": "", "/dev/nvidia-uvm": "", "/dev/nvidia-modeset": ""})
     assert nvidia_minors(root) == [2, 5]
-    assert nvidia_by_files(root) == [nvidia("0000:3d:00.0", 0), nvidia("0000:40:00.0", 1)]
+    assert nvidia_by_files(root) == [nvidia("0000:3d:00.0", 0, minor=5), nvidia("0000:40:00.0", 1, minor=2)]
 
 
 def test_a_long_domain_goes_by_its_number(tree: Tree) -> None:
@@ -105,8 +105,8 @@ def test_a_gpus_node_that_makes_no_sense_is_named_with_its_file(tree: Tree, node
 def test_amd_gpus_are_the_render_nodes_that_exist(machine: Machine) -> None:
     root = machine(*TWO_NODES, "amd 0000:c1:00.0 node=1", "amd 0000:05:00.0 node=0", "amd 0000:25:00.0 node=0 foreign")
     assert amd_by_files(root) == [
-        Accelerator(PciAddress.parse("0000:05:00.0"), 0, "amd"),
-        Accelerator(PciAddress.parse("0000:c1:00.0"), 1, "amd"),
+        Accelerator(PciAddress.parse("0000:05:00.0"), 0, "amd", device="/dev/dri/renderD129"),
+        Accelerator(PciAddress.parse("0000:c1:00.0"), 1, "amd", device="/dev/dri/renderD128"),
     ]
 
 
@@ -150,7 +150,9 @@ def test_control_devices_of_gaudi_are_no_accelerators(tree: Tree) -> None:
 
 
 def test_a_gaudi_that_sysfs_hides_is_an_accelerator_without_a_place(tree: Tree) -> None:
-    assert gaudi_by_files(tree({"/dev/accel/accel0": ""})) == [Accelerator(None, 0, "gaudi")]
+    assert gaudi_by_files(tree({"/dev/accel/accel0": ""})) == [
+        Accelerator(None, 0, "gaudi", device="/dev/accel/accel0")
+    ]
 
 
 def test_gaudi_devices_are_in_the_order_of_their_numbers(tree: Tree) -> None:

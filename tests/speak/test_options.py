@@ -47,7 +47,7 @@ GIVEN = {
 ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics", "pid"}
 """Options whose effect is not in a dry run's report; other tests hold them."""
 
-ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles", "metrics"}
+ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles"}
 """Options that take every text."""
 
 ONE_OF_EACH = ["--gpus", "0", "--rdma", "mlx5_0", "--nics", "none"]
