@@ -53,16 +53,18 @@ class Profile:
 def recognise(profiles: Mapping[str, Profile], command: Sequence[str]) -> Profile | None:
     """The engine of a command line; None where no profile knows it. An engine comes before a mere launcher of one.
 
-    Of several that match, the one whose match begins last: `torchrun … -m sglang.launch_server` is SGLang.
+    Of several that match, the one whose match begins last: `torchrun … -m sglang.launch_server` is SGLang. Of those
+    that begin together, the longest, which says most; of equals, the first by name, so that it is always the same one.
     """
     line = " ".join(command)
     found = [
-        (match.start(), name)
+        (match.span(), name)
         for name, profile in sorted(profiles.items())
         for expression in profile.commands
         if (match := re.search(expression, line))
     ]
-    return profiles[max(found)[1]] if found else None
+    # max() keeps the first of equals.
+    return profiles[max(found, key=lambda one: one[0])[1]] if found else None
 
 
 def hot_rules(profiles: Mapping[str, Profile], name: str) -> tuple[HotRule, ...]:

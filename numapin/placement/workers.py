@@ -38,8 +38,10 @@ def tell(tree: Tree, orders: Orders) -> Told:
     for visible in dict.fromkeys(map(_visible, found)):
         group = [process for process in found if _visible(process) == visible]
         own = _seen(orders.shares, visible)
-        for process, ordinal in zip(group, _ordinals(group, workers, len(own)), strict=True):
-            told = _decide(process, ordinal, own)
+        ordinals = list(_ordinals(group, workers, len(own)))
+        for process, ordinal in zip(group, ordinals, strict=True):
+            twice = bool(workers.title) and ordinal is not None and ordinals.count(ordinal) > 1
+            told = f"several workers have the rank {ordinal}" if twice else _decide(process, ordinal, own)
             if isinstance(told, Share):
                 shares[process.pid] = told
             else:
@@ -80,13 +82,15 @@ def _ordinals(group: Sequence[Process], workers: Workers, many: int) -> Iterator
     order = _order({rank for rank in ranks if rank}, many)
     for process, rank in zip(group, ranks, strict=True):
         given = next((process.variables[name] for name in workers.variables if name in process.variables), "")
-        yield int(given) if given.isascii() and given.isdecimal() else order.get(rank)
+        yield int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else order.get(rank)
 
 
 def _rank(title: str, workers: Workers) -> Rank:
     """The numbers in a title, slowest first, -1 for those that are not in it; empty where none is, or is not yet."""
     found = [re.search(expression, title) for expression in workers.ranks]
-    return tuple(int(match[1]) if match else -1 for match in found) if any(found) else ()
+    texts = [match[1] or "" if match else "" for match in found]
+    numbers = tuple(int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else -1 for text in texts)
+    return numbers if max(numbers, default=-1) >= 0 else ()
 
 
 def _order(ranks: set[Rank], many: int) -> dict[Rank, int]:

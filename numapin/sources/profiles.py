@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from numapin.engine import HotRule, Profile, Workers
@@ -16,6 +16,7 @@ ENDING = ".toml"
 FLAGS = ("enable", "nodes", "cpus")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def read_profiles(folder: str) -> dict[str, Profile]:
@@ -23,16 +24,13 @@ def read_profiles(folder: str) -> dict[str, Profile]:
 
     Raises UsageError for what is wrong in a file, with the file and the key.
     """
-    profiles: dict[str, Profile] = {}
-    for place in (OWN, folder):
-        for name in _names(place):
-            profiles[name] = _read(os.path.join(place, name + ENDING), name)
-    for profile in profiles.values():
+    files = {name: os.path.join(place, name + ENDING) for place in (OWN, folder) for name in _names(place)}
+    profiles = {name: _read(path, name) for name, path in files.items()}
+    for name, profile in profiles.items():
         for other in profile.uses:
             if other not in profiles:
-                raise UsageError(
-                    f"profile {profile.name}: uses: there is no profile {other!r}, there are {_all(profiles)}"
-                )
+                there = ", ".join(sorted(profiles))
+                raise UsageError(f"the profile {files[name]}: uses is {shorten(other)}, no profile; there are {there}")
     return profiles
 
 
@@ -88,8 +86,8 @@ def parse_profile(path: str, name: str, table: dict[str, Any]) -> Profile:
             hot=tuple(_hot(part) for part in reader.parts("hot")),
             uses=reader.texts("uses"),
             named=reader.texts("named"),
-            variables=reader.pairs("variables"),
-            flags=reader.pairs("flags", FLAGS),
+            variables=reader.variables("variables"),
+            flags=reader.flags("flags"),
         )
     )
 
@@ -113,10 +111,15 @@ def _hot(reader: "_Reader") -> HotRule:
 
 def _expression(text: str) -> str | None:
     """What is wrong with a regular expression; None where nothing is."""
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"no regular expression ({error})"
+    import warnings  # noqa: PLC0415 -- only a keeper needs profiles
+
+    with warnings.catch_warnings():
+        # What a later Python will read otherwise; let pass, it would warn the server's log at every start.
+        warnings.simplefilter("error")
+        try:
+            re.compile(text)
+        except (re.error, RecursionError, OverflowError, Warning) as error:
+            return f"no regular expression ({error})"
     return None
 
 
@@ -124,7 +127,21 @@ def _number(text: str) -> str | None:
     return _expression(text) or (None if re.compile(text).groups == 1 else "an expression without exactly one group")
 
 
+def _shown(found: object) -> str:
+    """What stands there instead, for a message. A table may be too deep, and a number too long, to be written out."""
+    if isinstance(found, dict | list):
+        return "a table" if isinstance(found, dict) else "a list"
+    try:
+        return shorten(str(found))
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 Check = Callable[[str], str | None]
+WANTED: dict[Check, str] = {
+    _expression: "a regular expression of Python's",
+    _number: r"a regular expression with one group for the number, such as '_TP(\d+)'",
+}
 T = TypeVar("T")
 
 
@@ -151,7 +168,7 @@ class _Reader:
         self._known.add(key)
         found = self._table.get(key, kind())
         if not isinstance(found, kind):
-            raise self.wrong(key, shorten(str(found)), wanted)
+            raise self.wrong(key, _shown(found), wanted)
         return found
 
     def text(self, key: str, check: Check | None = None) -> str:
@@ -164,12 +181,25 @@ class _Reader:
         self._check(key, found, check)
         return tuple(found)
 
-    def pairs(self, key: str, names: Iterable[str] | None = None) -> Mapping[str, str]:
+    def variables(self, key: str) -> Mapping[str, str]:
+        found = self._pairs(key)
+        for name, content in found.items():
+            # setenv(3) refuses `=` and NUL, after everything else was done; other odd names no shell could set.
+            if not _VARIABLE.fullmatch(name) or "\0" in content:
+                wanted = "a table of names of letters, digits and _, and texts without NUL"
+                raise self.wrong(key, f"a table with {shorten(name)} = {shorten(content)}", wanted)
+        return found
+
+    def flags(self, key: str) -> Mapping[str, str]:
+        found = self._pairs(key)
+        for name in found:
+            if name not in FLAGS:
+                raise self.wrong(key, f"a table with {shorten(name)}", f"a table of {', '.join(FLAGS)}")
+        return found
+
+    def _pairs(self, key: str) -> dict[str, str]:
         found = self._take(key, dict, "a table of texts")
         self._check(key, list(found.values()), None)
-        for name in found:
-            if names is not None and name not in names:
-                raise self.wrong(key, f"a table with {shorten(name)}", f"a table of {', '.join(names)}")
         return dict(found)
 
     def part(self, key: str) -> "_Reader | None":
@@ -185,11 +215,7 @@ class _Reader:
     def _check(self, key: str, found: list[Any], check: Check | None) -> None:
         for one in found:
             if not isinstance(one, str):
-                raise self.wrong(key, shorten(str(one)), "text")
+                raise self.wrong(key, _shown(one), "text")
             problem = check(one) if check else None
-            if problem:
-                raise self.wrong(key, f"{shorten(one)}, {problem}", "a regular expression of Python's")
-
-
-def _all(profiles: Mapping[str, Profile]) -> str:
-    return ", ".join(sorted(profiles))
+            if check and problem:
+                raise self.wrong(key, f"{shorten(one)}, {problem}", WANTED[check])

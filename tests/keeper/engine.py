@@ -31,9 +31,10 @@ class Engine:
     def _expect(self, word: str) -> str:
         assert self.process.stdout
         line = self.process.stdout.readline().strip()
-        if word and not line.startswith(word):
+        if not line or not line.startswith(word):
             self.process.kill()
-            raise RuntimeError(f"the engine said {line!r} instead of {word!r}: {self.said()}")
+            self.__exit__()
+            raise RuntimeError(f"the engine said {line!r} instead of {word or 'anything'!r}: {self.said()}")
         return line
 
     def tell(self, line: str) -> str:

@@ -6,6 +6,7 @@ It obeys lines on standard input, each answered by one line on standard output; 
 death, nothing of it is left.
 """
 
+import _thread
 import argparse
 import ctypes
 import json
@@ -14,7 +15,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -24,6 +24,7 @@ ROOM = "_" * 64
 """An argument that only makes the command line long enough for a title."""
 PAGE = mmap.PAGESIZE
 NAMED = ("NCCL Progress 0", "ZMQbg/IO/0", "ZMQbg/Reaper", "pt_nccl_watchdg")
+ANSWERS = {"grow": "grown", "rename": "renamed", "affinity": "bound"}
 
 
 def set_name(name: str) -> None:
@@ -41,15 +42,22 @@ def set_title(title: str) -> None:
 
 
 def start_thread(name: str = "", spin: bool = False) -> None:
-    """A thread that sleeps, or spins, under a name of its own or under its maker's."""
+    """A thread that sleeps, or spins, under a name of its own or under its maker's; it has the name on return.
+
+    Not of `threading`, which from Python 3.14 on names every thread for the kernel too.
+    """
+    unnamed = _thread.allocate_lock()
+    unnamed.acquire()
 
     def work() -> None:
         if name:
             set_name(name)
+        unnamed.release()
         while True:
             os.sched_yield() if spin else time.sleep(3600)
 
-    threading.Thread(target=work, daemon=True).start()
+    _thread.start_new_thread(work, ())
+    unnamed.acquire()
 
 
 def say(line: str) -> None:
@@ -62,12 +70,12 @@ def parse_list(text: str) -> set[int]:
     return {cpu for end in ends for cpu in range(int(end[0]), int(end[-1]) + 1)}
 
 
-def describe(role: str) -> dict:
+def describe(role: str, rank: int | None = None) -> dict:
     tasks = Path("/proc/self/task")
     names = {int(task.name): (task / "comm").read_text().strip() for task in tasks.iterdir()}
     with open("/proc/self/cmdline") as file:
         title = file.read().strip("\0").replace("\0", " ")
-    return {"pid": os.getpid(), "role": role, "title": title, "threads": names}
+    return {"pid": os.getpid(), "role": role, "rank": rank, "title": title, "threads": names}
 
 
 class Child:
@@ -80,12 +88,15 @@ class Child:
             command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, **(variables or {})}
         )
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
-        self.stdout.readline()
+        self._hear()
+
+    def _hear(self) -> str:
+        return self.stdout.readline().strip() or sys.exit("a process below has ended")
 
     def tell(self, line: str) -> str:
         self.stdin.write(f"{line}\n")
         self.stdin.flush()
-        return self.stdout.readline().strip()
+        return self._hear()
 
 
 class Worker:
@@ -94,8 +105,7 @@ class Worker:
     def __init__(self, asked: argparse.Namespace) -> None:
         self.asked, self.kept = asked, []
         self.title("VLLM::Worker")
-        for number in self._devices():
-            self.kept.append(os.open(f"{asked.open}/nvidia{number}", os.O_RDONLY))
+        self.kept += [os.open(file, os.O_RDONLY) for file in self._devices()]
         for name in NAMED:
             start_thread(name, spin=asked.spin and name.startswith("NCCL"))
         for _ in range(asked.threads):
@@ -106,12 +116,15 @@ class Worker:
         if not self.asked.no_titles:
             set_title(title)
 
-    def _devices(self) -> list:
+    def _devices(self) -> list[Path]:
+        """Its own, or all, and what controls them; a worker that was forked later may have none of its own."""
         rank, many = self.asked.rank, self.asked.workers
         if not self.asked.open:
             return []
-        own = (rank + 1) % many if self.asked.open_shift else rank
-        return [*range(many)] if self.asked.open_all else [own]
+        own = (rank + 1) % many if self.asked.open_shift and rank < many else rank
+        numbers = range(many) if self.asked.open_all else [own]
+        files = [Path(self.asked.open, f"nvidia{name}") for name in (*numbers, "ctl")]
+        return [file for file in files if file.exists() or (rank < many and file.name != "nvidiactl")]
 
     def wait(self) -> None:
         """The rename, which comes after the device was set up; from then on lines alone."""
@@ -128,7 +141,7 @@ class Worker:
             set_name(rest)
         elif word == "affinity":
             os.sched_setaffinity(0, parse_list(rest))
-        return json.dumps([describe("worker")]) if word == "tree" else "done"
+        return json.dumps([describe("worker", self.asked.rank)]) if word == "tree" else "done"
 
 
 class Core:
@@ -190,7 +203,9 @@ class Server:
             os.environ["STANDIN_PIPES"] = " ".join(map(str, descriptors))
             os.execv(sys.executable, [sys.executable, "-S", __file__, *self.asked.words])
         told = self.core.tell(f"{word} {rest}")
-        return json.dumps([describe("server"), *json.loads(told)]) if word == "tree" else f"{word} {told}"
+        if word == "tree":
+            return json.dumps([describe("server"), *json.loads(told)])
+        return f"forked {told}" if word == "fork" else ANSWERS.get(word, "unknown")
 
 
 ROLES = {"server": Server, "core": Core, "worker": Worker}

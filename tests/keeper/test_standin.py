@@ -122,12 +122,31 @@ def test_devices_are_open(gpus: Path, words, opened):
         assert [devices(one, gpus) for one in workers(engine)] == opened
 
 
+def test_what_controls_the_devices_is_open_where_it_is_and_a_late_worker_needs_no_device(gpus: Path):
+    (gpus / "nvidiactl").touch()
+    with Engine(*RENAMED, "--open", str(gpus)) as engine:
+        assert engine.tell("fork").startswith("forked ")
+        opened = [{"nvidia0", "nvidiactl"}, {"nvidia1", "nvidiactl"}, {"nvidiactl"}]
+        assert [devices(one, gpus) for one in workers(engine)] == opened
+
+
+def test_a_start_that_fails_says_why():
+    with pytest.raises(RuntimeError, match="unrecognized arguments: --nonsense"):
+        Engine("--nonsense")
+
+
+def test_a_worker_that_fails_is_no_answer():
+    with Engine(*RENAMED) as engine, pytest.raises(RuntimeError, match="a process below has ended"):
+        engine.tell("affinity of nobody")
+
+
 def test_tree_says_what_the_kernel_says():
     with Engine(*RENAMED, "--threads", "1") as engine:
         engine.tell("grow")  # answered after the rename, by every worker
         tree = engine.tree()
         assert [one["pid"] for one in tree] == [engine.pid, *below(engine.pid)]
         assert [one["role"] for one in tree] == ["server", "core", "worker", "worker"]
+        assert [one["rank"] for one in tree] == [None, None, 0, 1]
         assert all(sorted(one["threads"].values()) == names(one["pid"]) for one in tree)
         assert [one["title"] for one in tree[1:]] == [title(one["pid"]) for one in tree[1:]]
 
@@ -135,17 +154,21 @@ def test_tree_says_what_the_kernel_says():
 def test_it_grows_spawns_forks_renames_and_binds_as_it_is_told():
     with Engine("--workers", "1", "--rename-after", "0", "--mib", "16") as engine:
         (worker,) = workers(engine)
-        assert resident(worker, after=lambda: engine.tell("grow")) >= 16 << 10
+        assert resident(worker, after=lambda: told(engine, "grow", "grown")) >= 16 << 10
         before = len(names(engine.pid))
-        engine.tell("spawn 4")
+        told(engine, "spawn 4", "spawned")
         assert len(names(engine.pid)) == before + 4
         forked = int(engine.tell("fork").split()[1])
         assert workers(engine) == [worker, forked]
-        engine.tell("rename something else")
+        told(engine, "rename something else", "renamed")
         assert (comm(worker), comm(forked)[:12]) == ("something else", "VLLM::Worker")
         cpu = min(os.sched_getaffinity(worker))
-        engine.tell(f"affinity {cpu}")
+        told(engine, f"affinity {cpu}", "bound")
         assert os.sched_getaffinity(worker) == {cpu}
+
+
+def told(engine: Engine, line: str, answer: str) -> None:
+    assert engine.tell(line) == answer
 
 
 def resident(pid: int, after) -> int:
@@ -171,7 +194,8 @@ def test_another_program_in_the_same_process_has_the_same_children():
 
 @pytest.mark.parametrize("again", [False, True])
 def test_nobody_outlives_a_killed_server(again):
-    with Engine(*RENAMED) as engine:
+    # Workers that wait for their rename do not read: the end of their input is not what ends them.
+    with Engine("--workers", "2", *NEVER) as engine:
         if again:
             engine.tell("reexec")
         there = below(engine.pid)

@@ -76,6 +76,19 @@ def test_a_rank_that_the_open_devices_contradict_is_none():
     assert reasons == {10: "its rank 0 stands for GPU 0, but it holds GPU 1 open"}
 
 
+def test_a_rank_that_several_have_is_nobodys():
+    """A variable that the whole container has says nothing of its workers."""
+    workers = [worker(pid, "VLLM::Worker", LOCAL_RANK="0") for pid in (10, 11)]
+    assert untold(*workers) == {10: "several workers have the rank 0", 11: "several workers have the rank 0"}
+
+
+@pytest.mark.parametrize("expression", [r"_TP(\w+)", r"_TP(\d*)", r"(?:_TP(\d+))?", r"_TP(\D*)"])
+def test_an_expression_of_an_operator_may_match_what_is_no_number(expression):
+    how = Workers("^w", (expression,))
+    assert untold(worker(10, "w_TPx"), worker(11, "w"), worker(12, "w_TP"), how=how) != {}
+    assert told(worker(10, "w_TP" + "9" * 5000), how=how) == {}
+
+
 def test_a_rank_beyond_the_accelerators_is_none():
     assert "its rank is 7" in untold(worker(10, "VLLM::Worker_TP7"))[10]
 

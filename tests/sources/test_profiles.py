@@ -1,12 +1,13 @@
 """Profiles: those that numapin has, an operator's own, and everything that can be wrong in one."""
 
 import re
+from fnmatch import fnmatchcase
 
 import pytest
 
 from numapin.engine import HotRule, Profile, hot_rules, recognise
 from numapin.errors import UsageError
-from numapin.placement.matching import fits
+from numapin.placement.matching import MOST_NAME, fits
 from numapin.sources.profiles import read_profiles
 
 NOWHERE = "/nowhere/at/all"
@@ -30,16 +31,69 @@ def test_what_is_shipped():
         ("mpirun -n 8 trtllm-llmapi-launch trtllm-serve x", "tensorrt-llm"),
         ("/opt/tritonserver/bin/tritonserver --model-repository=/models", "triton"),
         ("torchrun --nproc-per-node 8 train.py", "torchrun"),
+        ("sh -c exec vllm serve x", "vllm"),
+        ("python3 -m torch.distributed.run --nproc-per-node 8 train.py", "torchrun"),
         # A launcher of an engine is the engine.
         ("torchrun --nproc-per-node 8 -m sglang.launch_server", "sglang"),
         ("python3 serve.py --model /models/vllm", None),
+        ("python3 client.py --backend vllm --model /models/vllm-tuned", None),
+        ("vllm-router serve x", None),
         ("ls /opt/tritonserver-models", None),
+        # What is only the end of a path is a model or a folder, unless it is run.
+        ("ls /opt/tritonserver", None),
+        ("vllm serve /models/tritonserver", "vllm"),
+        ("vllm serve x --download-dir /opt/tritonserver --port 80", "vllm"),
+        ("vllm serve /models/torchrun", "vllm"),
+        ("python -m sglang.launch_server --model-path /models/trtllm-serve", "sglang"),
+        ("./tritonserver --model-repository /models", "triton"),
+        ("mpirun --allow-run-as-root -n 4 tritonserver --model-repository /models", "triton"),
+        ("/usr/bin/python3 /usr/local/bin/trtllm-serve x", "tensorrt-llm"),
+        ("/usr/bin/python3 /opt/conda/bin/torchrun --nproc-per-node 8 train.py", "torchrun"),
         ("", None),
     ],
 )
 def test_an_engine_is_known_by_its_command_line(line, engine):
     found = recognise(SHIPPED, line.split())
     assert (found.name if found else None) == engine
+
+
+def test_of_several_engines_the_last_then_the_longest_then_the_first_by_name():
+    def found(line: str, **commands: str) -> str | None:
+        profile = recognise({name: Profile(name, "", (one,)) for name, one in commands.items()}, line.split())
+        return profile.name if profile else None
+
+    assert found("a serve b", z="serve", a="b") == "a"
+    assert found("a serve b", a="serve", z="b") == "z"
+    # An operator's own, for one model of vLLM's, is not lost to vLLM's because of its name.
+    assert found("vllm serve mine", mine="vllm serve mine", vllm="vllm serve") == "mine"
+    assert found("vllm serve mine", vllm="vllm serve", zebra="vllm serve mine") == "zebra"
+    assert found("vllm serve mine", b="vllm serve", a="vllm serve") == "a"
+
+
+REAL = [
+    # Title of the process, and name of the thread as /proc shows it (15 characters).
+    ("VLLM::Worker_TP0", "VLLM::Worker_TP"),
+    ("VLLM::EngineCore_DP1", "VLLM::EngineCor"),
+    ("sglang::scheduler_DP0_TP1_EP1", "sglang::schedul"),
+    ("/opt/tritonserver/backends/python/triton_python_backend_stub /models/m/1/model.py", "triton_python_b"),
+    ("VLLM::Worker_TP0", "NCCL Progress 0"),
+    ("VLLM::Worker_TP0", "NCCL GIN Progre"),
+    ("VLLM::Worker_TP0", "ZMQbg/IO/0"),
+    ("python3 -m tensorrt_llm.llmapi.mgmn_worker_node", "async"),
+]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_hot_rule_is_without_a_thread_that_it_means(name):
+    for rule in SHIPPED[name].hot:
+        assert any(fnmatchcase(title, rule.process) and fits(rule.thread, thread) for title, thread in REAL), rule
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_threads_named_under_a_variable_are_names_that_the_kernel_can_hold(name):
+    profile = SHIPPED[name]
+    assert bool(profile.named) == bool(profile.variables)
+    assert [one for one in profile.named if len(one.encode()) > MOST_NAME] == []
 
 
 @pytest.mark.parametrize(
@@ -64,9 +118,14 @@ def test_hot_threads_by_the_names_that_they_really_have(profile, names):
     ("profile", "title", "ranks"),
     [
         ("vllm", "VLLM::Worker_DP1_PP0_TP3_EP7", ["1", "0", None, "3"]),
+        ("vllm", "VLLM::Worker_DP1_PP0_PCP2_TP3_DCP1", ["1", "0", "2", "3"]),
+        ("vllm", "VLLM::Worker_TP0", [None, None, None, "0"]),
         ("vllm", "VLLM::Worker", [None] * 4),
         ("vllm", "VLLM::Worker_TP12", [None, None, None, "12"]),
         ("sglang", "sglang::scheduler_DP0_TP1", ["0", None, "1"]),
+        ("sglang", "sglang::scheduler_DP3_TP3_EP3", ["3", None, "3"]),
+        ("sglang", "sglang::scheduler_TP1_PP2", [None, "2", "1"]),
+        ("sglang", "sglang::scheduler", [None] * 3),
     ],
 )
 def test_ranks_in_real_titles(profile, title, ranks):
@@ -112,9 +171,18 @@ def test_an_operators_profiles_are_added_and_replace(tmp_path):
         ("[workers]\nranks = ['(a)(b)']", "an expression without exactly one group"),
         ("workers = 1", "workers is '1'; it should be a table"),
         ("[workers]\nrank = ['(a)']", "workers.'rank' is no key"),
+        ("[workers]\nranks = ['(']", "it should be a regular expression with one group for the number"),
+        ("commands = ['[[a]']", "no regular expression (Possible nested set"),
+        ("about = 0x" + "f" * 6000, "about is a number of thousands of digits"),
+        # Deeper than repr() goes; in two keys, since tomli takes at most 1,000 parts in one.
+        ("[about" + ".a" * 900 + "]\na" + ".a" * 900 + " = 1", "about is a table; it should be a text"),
+        ("commands = [['x']]", "commands is a list; it should be text"),
         ("[variables]\nA = 1", "variables is '1'; it should be text"),
+        ("[variables]\n'A=B' = 'x'", "variables is a table with 'A=B' = 'x'; it should be a table of names of letters"),
+        ("[variables]\n'' = 'x'", "variables is a table with '' = 'x'"),
+        ('[variables]\nA = "\\u0000"', "and texts without NUL"),
         ("[flags]\nnode = '--x'", "flags is a table with 'node'; it should be a table of enable, nodes, cpus"),
-        ("uses = ['none']", "profile bad: uses: there is no profile 'none', there are bad, nccl"),
+        ("uses = ['none']", "bad.toml: uses is 'none', no profile; there are bad, nccl"),
         ("#" * (1 << 20) + "\n\n", "longer than 1 MiB"),
     ],
 )
@@ -123,7 +191,7 @@ def test_what_is_wrong_is_a_sentence(tmp_path, content, sentence):
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UsageError, match=re.escape(sentence)) as error:
         read_profiles(str(tmp_path))
-    assert "bad" in error.value.message
+    assert str(file) in error.value.message
 
 
 @pytest.mark.parametrize("name", ["Two Words", "../x", "auto", "off", "UPPER", "-x", "x" * 50])
