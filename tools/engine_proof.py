@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import psutil
 from engine_server import NUMAPIN, Server, Wrong, engine, free_port, name, say
 
 SERVE = ["--load-format", "dummy", "--enforce-eager", "--max-model-len", "256", "--served-model-name", "tiny"]
+RESET_ON_FORK = 0x40000000
 VARIABLES = {
     "NUMAPIN_HOT": "auto",
     "NUMAPIN_HOT_NICE": "zeromq",
@@ -49,6 +51,13 @@ def threads(pid: int) -> dict[int, tuple[str, frozenset[int]]]:
     return {tid: (name(pid, tid), frozenset(os.sched_getaffinity(tid))) for tid in tids}
 
 
+def scheduling(tid: int) -> str:
+    """SCHED_FIFO with its priority, or the niceness."""
+    if os.sched_getscheduler(tid) & ~RESET_ON_FORK == os.SCHED_FIFO:
+        return f"SCHED_FIFO {os.sched_getparam(tid).sched_priority}"
+    return f"nice {os.getpriority(os.PRIO_PROCESS, tid)}"
+
+
 def policy(pid: int) -> str:
     """The memory policy of a process, as the first line of numa_maps tells it."""
     with open(f"/proc/{pid}/numa_maps") as file:
@@ -62,8 +71,9 @@ def compare(server: Server, plan: dict[str, Any]) -> None:
     every = [(pid, tid, *about) for pid, own in seen.items() for tid, about in own.items()]
     hot = [(pid, tid, cpus) for pid, tid, called, cpus in every if tid == pid and called.startswith("VLLM::Worker")]
     for pid, own in seen.items():
-        cpus = sorted(set().union(*(its for _, its in own.values())))
-        say(f"  {name(pid, pid):16} {policy(pid):14} {len(own):3} threads on CPUs {cpus}")
+        say(f"  {name(pid, pid)}: memory policy {policy(pid)}, {len(own)} threads")
+        for (called, cpus, how), count in Counter((*own[tid], scheduling(tid)) for tid in own).items():
+            say(f"    {count:3} x {called:16} CPUs {','.join(map(str, sorted(cpus))):6} {how}")
         # vLLM's CPU backend binds its worker's memory once more, to the node of its CPUs: bind:0.
         if policy(pid).rpartition(":")[2] != plan["mems"] or not policy(pid).startswith("bind"):
             raise Wrong(f"{name(pid, pid)} has the policy {policy(pid)}, the plan says nodes {plan['mems']}")

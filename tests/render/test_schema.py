@@ -47,6 +47,21 @@ def test_a_report_keeps_to_its_schema(
     assert report["policy"] == policy
 
 
+def test_a_report_with_a_keeper_and_an_engine_keeps_to_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = build_machine(tmp_path, MACHINE)
+    words = ("--policy", "restricted", "--unknown", "warn", "--hot", "nccl", "--engine", "vllm", "--format", "json")
+    report = printed(capsys, "plan", "--root", str(root), *words, "--", "vllm", "serve")
+    validator("report").validate(report)
+    kinds = [step["kind"] for step in report["steps"]]  # type: ignore[attr-defined]
+    assert {"keeper", "environment"} <= set(kinds)
+    assert report["engine"] == {
+        "name": "vllm",
+        "flags": ["--numa-bind", "--numa-bind-nodes", "0", "--numa-bind-cpus", "0-7"],
+    }
+
+
 def test_a_topology_keeps_to_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = build_machine(tmp_path, MACHINE)
     shown = printed(capsys, "show", "--root", str(root), "--format", "json")
