@@ -32,7 +32,11 @@ def plan(asked: Asked, command: tuple[str, ...]) -> int:
     root = open_root(asked.root)
     found = _find(command, here=root.is_live)
     judged = session.read_and_judge(root, asked.settings)
-    session.print_report(asked.format, judged, judged.plan(found), _flags(judged))
+    flags = _flags(judged)
+    session.print_report(asked.format, judged, judged.plan(found), flags)
+    engine = judged.settings.engine
+    if engine != "auto" and not flags and asked.format == "text":
+        session.print_lines([f"{engine} has no options of its own for this, or no accelerator here has a known node"])
     return int(judged.exit)
 
 
