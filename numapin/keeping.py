@@ -34,7 +34,7 @@ from numapin.values import value
 PROC = "/proc"
 SECONDS = 0.9
 """Between two looks, each of which takes a little itself: a new thread is found within a second."""
-CPUSET_SECONDS, INTERRUPT_SECONDS, METRICS_SECONDS = 5.0, 10.0, 15.0
+INTERRUPT_SECONDS, METRICS_SECONDS = 10.0, 15.0
 
 
 @value
@@ -147,7 +147,7 @@ class _Watch:
         self._interrupts = Interrupts(orders.interrupts, threads, self._teller, counts)
         self._cgroups = Cgroups(AnotherProcess(post.pid))
         self._allowed = orders.cpus
-        self._due = {"cpuset": now, "interrupts": now, "metrics": now}
+        self._due = {"interrupts": now, "metrics": now}
         self._written = ""
 
     def keep(self) -> None:
@@ -169,10 +169,10 @@ class _Watch:
 
     def _look(self, now: float) -> None:
         changed = self._census.look(now)
-        if self._is_due("cpuset", now, CPUSET_SECONDS):
-            allowed = self._cpuset()
-            changed |= allowed != self._allowed
-            self._allowed = allowed
+        # Every time: whoever finds a thread moved must know whether the cpuset has changed before blaming somebody.
+        allowed = self._cpuset()
+        changed |= allowed != self._allowed
+        self._allowed = allowed
         if changed:
             self._keeper.tend(self._census.tree, self._allowed, now)
             self._keeper.step_aside(tasks.numbers(tasks.threads(PROC, os.getpid())))

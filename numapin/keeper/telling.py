@@ -46,8 +46,8 @@ class Teller:
                 self._say("info", f"{process.name(tid)} is hot: {self._how(placement.order)}, {where}")
         if placing.free != self._free:
             self._free = placing.free
-            kept = _cpus(self._orders.cpus - placing.free) or "no CPU"
-            self._say("info", f"kept for hot threads: {kept}; all others run on {_cpus(placing.free)}")
+            kept = _cpus(CpuSet.of(placing.taken.values())) or "no CPU"
+            self._say("info", f"kept for hot threads: {kept}; all others belong on {_cpus(placing.free)}")
         self._workers(placing, tree, now)
 
     def _how(self, order: HotOrder) -> str:

@@ -25,7 +25,7 @@ def test_a_hot_thread_gets_its_cpu_and_its_scheduling_and_the_others_leave():
     assert (scene.counts.threads, scene.counts.hot, scene.counts.placed) == (5, 1, 5)
     assert scene.said == [
         ("info", f"{NAMED} is hot: SCHED_FIFO priority=1, CPU 7 is its own", ""),
-        ("info", "kept for hot threads: CPU 7; all others run on CPUs 0-6", ""),
+        ("info", "kept for hot threads: CPU 7; all others belong on CPUs 0-6", ""),
     ]
 
 

@@ -12,7 +12,7 @@ from tests.lab.boot import Limit, boot
 from tests.lab.computer import Computer
 from tests.lab.kernels import Kernel, kernels
 
-SECONDS = 240
+SECONDS = 360
 """The longest that a round may take."""
 
 

@@ -73,3 +73,15 @@ def test_a_node_without_cpus_is_no_home(seen):
     assert case["allowed"] == "0-2"
     assert case["policies"] == ["bind=static:1"]
     assert only_on("1", case["new"])
+
+
+def test_the_keeper_brings_back_what_a_write_erased(seen):
+    """Before 6.2 every write does, and that is said once a process; later kernels keep the affinity themselves."""
+    case = seen["kept"]
+    lost = not is_new(seen["kernel"])
+    assert case["start"] == ["2-3"]
+    assert case["1-3"] == [["1-3"] if lost else ["2-3"], ["2-3"]]
+    assert (case["0-2"][1], case["0-3"][1]) == (["2"], ["2-3"])
+    said = [line for line in case["said"].splitlines() if "was put back on" in line]
+    assert len(said) in ((1, 2) if lost else (0,))
+    assert all("had CPUs 1-3 and was put back on 2-3; moved by a write to its cpuset" in line for line in said)

@@ -5,14 +5,10 @@ import pytest
 from tests.lab.computers import TWO_SOCKETS
 from tests.lab.rounds import Round
 
-ROUNDS = tuple(Round(TWO_SOCKETS, ("keeper",), series) for series in ("6.1", "6.12"))
+ROUNDS = (Round(TWO_SOCKETS, ("keeper",)),)
 NODES = {"VLLM::Worker_TP0": ("0-3", "0"), "VLLM::Worker_TP1": ("4-7", "1")}
 """CPUs and node that each worker belongs on."""
 GROWN = 20 * 256
-
-
-def is_new(kernel: str) -> bool:
-    return tuple(map(int, kernel.split(".")[:2])) >= (6, 2)
 
 
 @pytest.mark.parametrize("title", NODES)
@@ -74,18 +70,8 @@ def expand(cpus: str) -> set[str]:
     return {str(cpu) for end in ends for cpu in range(int(end[0]), int(end[-1]) + 1)}
 
 
-def test_a_rewritten_cpuset_is_repaired(seen):
-    """6.1 loses the affinity, and the keeper brings it back; 6.12 keeps it itself."""
-    case = seen["cpuset"]
-    if not is_new(seen["kernel"]):
-        assert set(case["at once"].values()) == {"0-6"}
-        assert "moved by a write to its cpuset" in case["said"]
-    assert case["shrunk"] == {"VLLM::Worker_TP0": "0-3", "VLLM::Worker_TP1": "4-6"}
-    assert case["whole"] == {title: cpus for title, (cpus, _) in NODES.items()}
-
-
 def test_another_binder_is_put_back_and_named_once(seen):
-    case = seen["another_binder"]
+    case = seen["workers"]["another binder"]
     assert (case["away"], case["back"]) == ("4-7", "0-3")
     lines = [line for line in case["said"].splitlines() if "was put back" in line]
     assert len(lines) == 1

@@ -1,8 +1,9 @@
 """The cpuset rewritten under a running server, as the kubelet does it: what holds, what moves, what comes back."""
 
+import time
 from typing import Any
 
-from tests.lab.guest.launch import Server, driver, serving
+from tests.lab.guest.launch import Server, driver, serving, until
 from tests.lab.guest.main import case
 from tests.lab.guest.process import status
 from tests.lab.guest.setting import Cgroup
@@ -63,3 +64,23 @@ def memory_only_node() -> dict[str, Any]:
     cgroup = Cgroup("three", cpuset_cpus="0-3", cpuset_mems="0-2")
     with serving("run", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
         return {**_grown(server), "allowed": status(server.pid)["Mems_allowed_list"]}
+
+
+def _cpus(server: Server) -> list[str]:
+    return sorted({thread["cpus"] for thread in server.look()["threads"]})
+
+
+@case
+def kept() -> dict[str, Any]:
+    """The same with a keeper: what is there at once after a write that allows more, and what comes of it."""
+    cgroup = Cgroup("kept", cpuset_cpus="0-3", cpuset_mems="0-1")
+    with serving("run", "--keep", mib=20, front=cgroup.front, variables=driver("gpu1")) as server:
+        seen = {"start": _cpus(server)}
+        # A keeper that is there has had its first look: what moves from now on has moved.
+        time.sleep(3)
+        for written, wanted in (("1-3", "2-3"), ("0-2", "2"), ("0-3", "2-3")):
+            cgroup.set(cpuset_cpus=written)
+            at_once = _cpus(server)
+            until(lambda wanted=wanted: _cpus(server) == [wanted])
+            seen[written] = [at_once, _cpus(server)]
+    return {**seen, "said": server.said}

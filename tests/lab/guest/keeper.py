@@ -4,30 +4,21 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.keeper.engine import Engine
 from tests.lab.guest import process
-from tests.lab.guest.launch import NUMAPIN, driver
+from tests.lab.guest.launch import NUMAPIN, driver, until
 from tests.lab.guest.machine import addresses, run
 from tests.lab.guest.main import RESULTS, case
-from tests.lab.guest.setting import Cgroup, network
+from tests.lab.guest.setting import network
 
 GPUS = ("gpu0", "gpu1")
-SECONDS = 40
 RUN = ("run", "--policy", "restricted", "--engine", "vllm")
 WORKERS = ("--workers", "2", "--open", "/dev", "--threads", "2", "--mib", "20")
-
-
-def until(seen: Callable[[], Any]) -> Any:
-    """What is seen as soon as that is something, or at last."""
-    end = time.monotonic() + SECONDS
-    while not (found := seen()) and time.monotonic() < end:
-        time.sleep(0.3)
-    return found
 
 
 def cpus(tid: int) -> str:
@@ -70,11 +61,6 @@ def narrowed(engine: Engine) -> bool:
     return all(cpus(pid) in ("0-3", "4-7") for pid in workers)
 
 
-def main_threads(engine: Engine) -> dict[str, str]:
-    """CPUs of the workers' main threads, by title."""
-    return {one["title"]: cpus(one["pid"]) for one in engine.tree() if one["role"] == "worker"}
-
-
 @case
 def workers() -> dict[str, Any]:
     """What the workers look like once they are told, and where the pages go that they allocate then."""
@@ -85,7 +71,17 @@ def workers() -> dict[str, Any]:
         after = view(engine)
         until(lambda: "workers 2" in (RESULTS / "metrics").read_text())
         metrics = (RESULTS / "metrics").read_text()
-        return {"before": before, "after": after, "said": engine.said(), "metrics": metrics}
+        seen = {"before": before, "after": after, "said": engine.said(), "metrics": metrics}
+        return {**seen, "another binder": another_binder(engine)}
+
+
+def another_binder(engine: Engine) -> dict[str, Any]:
+    """A worker binds itself to the other node."""
+    engine.tell("affinity 4-7")
+    first = next(one["pid"] for one in engine.tree() if one["title"] == "VLLM::Worker_TP0")
+    away = cpus(first)
+    until(lambda: cpus(first) == "0-3")
+    return {"away": away, "back": cpus(first), "said": engine.said()}
 
 
 @case
@@ -115,34 +111,6 @@ def hot() -> dict[str, Any]:
         engine.tell("spawn 3")
         time.sleep(3)
         return {"seen": view(engine), "said": engine.said()}
-
-
-@case
-def cpuset() -> dict[str, Any]:
-    """The cpuset is rewritten, as the kubelet does; before Linux 6.2 that erases all affinities."""
-    group = Cgroup("keeper", cpuset_cpus="0-7", cpuset_mems="0-1")
-    with kept("--nics", "none", "--keep", front=group.front) as engine:
-        until(lambda: narrowed(engine))
-        group.set(cpuset_cpus="0-6")
-        at_once = main_threads(engine)
-        until(lambda: set(main_threads(engine).values()) == {"0-3", "4-6"})
-        shrunk = main_threads(engine)
-        group.set(cpuset_cpus="0-7")
-        until(lambda: set(main_threads(engine).values()) == {"0-3", "4-7"})
-        whole = main_threads(engine)
-        return {"at once": at_once, "shrunk": shrunk, "whole": whole, "said": engine.said()}
-
-
-@case
-def another_binder() -> dict[str, Any]:
-    """A worker binds itself to the other node."""
-    with kept("--nics", "none") as engine:
-        until(lambda: narrowed(engine))
-        engine.tell("affinity 4-7")
-        first = next(one["pid"] for one in engine.tree() if one["title"] == "VLLM::Worker_TP0")
-        away = cpus(first)
-        until(lambda: cpus(first) == "0-3")
-        return {"away": away, "back": cpus(first), "said": engine.said()}
 
 
 @case

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,20 @@ from tests.lab.guest.machine import addresses, run
 from tests.lab.guest.main import RESULTS
 from tests.nvml.driver import Gpu, answers, build, environment
 
+SECONDS = 40
+"""As long as anything that the keeper does may take, on an emulated computer."""
+
 Variables = Mapping[str, str] | None
 NUMAPIN = (sys.executable, "-m", "numapin")
 SERVER = (sys.executable, "-S", str(Path(__file__).with_name("server.py")))
+
+
+def until(seen: Callable[[], Any]) -> Any:
+    """What is seen as soon as that is something, or at last."""
+    end = time.monotonic() + SECONDS
+    while not (found := seen()) and time.monotonic() < end:
+        time.sleep(0.3)
+    return found
 
 
 @cache
