@@ -141,6 +141,11 @@ class CpuSet(IdSet):
 
     __slots__ = ()
 
+    @property
+    def label(self) -> str:
+        """How messages call it: `CPU 3`, `CPUs 0-15`, `no CPU`."""
+        return f"{'CPU' if len(self) == 1 else 'CPUs'} {self}" if self else "no CPU"
+
 
 class NodeSet(IdSet):
     """A set of NUMA nodes."""

@@ -14,29 +14,16 @@ import sys
 import time
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[1]
-sys.path.insert(0, str(CHECKOUT))
+from bench import progress
+from demo import NUMAPIN
 
-from tests.keeper.engine import Engine  # noqa: E402 -- found by the line above
+from tests.keeper.engine import Engine
 
-NUMAPIN = str(Path(sys.executable).with_name("numapin"))
 RUN = ("run", "--policy", "best-effort", "--unknown", "warn", "--memory", "try", "--irq", "off", "--nics", "none")
 HOT = ("--engine", "vllm", "--hot", "NCCL Progress*", "--rt", "off", "--")
 QUIET = 40
 """Seconds after which names are read seldom."""
 MOST_SHARE, MOST_MIB = 0.002, 20
-
-
-def keeper_of(server: int) -> int:
-    """The keeper's process id, by its command line; 0 where there is none."""
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = file.read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if "numapin-keeper" in words and words[words.index("numapin-keeper") + 2] == str(server):
-            return int(file.parent.name)
-    return 0
 
 
 def cpu_seconds(pid: int) -> float:
@@ -54,11 +41,9 @@ def wait(seconds: float, text: str) -> None:
     """Wait, with progress on a terminal."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        if sys.stderr.isatty():
-            print(f"\r{text}: {left:3.0f} s ", end="", file=sys.stderr, flush=True)
+        progress(f"{text}: {left:3.0f} s")
         time.sleep(min(1.0, left))
-    if sys.stderr.isatty():
-        print("\r" + " " * (len(text) + 10), end="\r", file=sys.stderr, flush=True)
+    progress("")
 
 
 def measure(threads: int, seconds: float) -> tuple[float, float]:
@@ -66,7 +51,7 @@ def measure(threads: int, seconds: float) -> tuple[float, float]:
     with Engine("--workers", "2", front=(NUMAPIN, *RUN, *HOT), variables=dict(os.environ)) as engine:
         engine.tell(f"spawn {threads - 20}")
         wait(QUIET, "until it is quiet")
-        keeper = keeper_of(engine.pid)
+        keeper = engine.keeper()
         if not keeper:
             raise SystemExit(f"bench: there is no keeper: {engine.said()}")
         before, start = cpu_seconds(keeper), time.monotonic()

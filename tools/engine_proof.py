@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from engine_server import NUMAPIN, Server, Wrong, engine, free_port, name, say
+from demo import NUMAPIN, Wrong, say
+from engine_server import Server, engine, free_port, name
+
+from numapin.ids import CpuSet
 
 SERVE = ["--load-format", "dummy", "--enforce-eager", "--max-model-len", "256", "--served-model-name", "tiny"]
 RESET_ON_FORK = 0x40000000
@@ -66,7 +69,7 @@ def policy(pid: int) -> str:
 
 def compare(server: Server, plan: dict[str, Any]) -> None:
     """Every thread within the plan, the worker's main thread alone on its CPU, every policy that of the plan."""
-    allowed = parse_list(plan["cpus"])
+    allowed = set(CpuSet.parse(plan["cpus"]))
     seen = {one.pid: threads(one.pid) for one in server.processes()}
     every = [(pid, tid, *about) for pid, own in seen.items() for tid, about in own.items()]
     hot = [(pid, tid, cpus) for pid, tid, called, cpus in every if tid == pid and called.startswith("VLLM::Worker")]
@@ -85,12 +88,6 @@ def compare(server: Server, plan: dict[str, Any]) -> None:
     if len(allowed) > 1 and (len(own_cpu) != 1 or any(own_cpu & cpus for _, other, _, cpus in every if other != tid)):
         raise Wrong(f"the worker's main thread has no CPU of its own: {sorted(own_cpu)}")
     say(f"  the main thread of {name(pid, pid)} has CPU {sorted(own_cpu)} for itself")
-
-
-def parse_list(text: str) -> set[int]:
-    """A CPU list such as 0-3,8."""
-    ends = [part.split("-") for part in text.split(",")]
-    return {cpu for end in ends for cpu in range(int(end[0]), int(end[-1]) + 1)}
 
 
 def until(seen: Any, seconds: float) -> None:

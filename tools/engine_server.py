@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from demo import NUMAPIN, Wrong
 
 TOP = Path(__file__).parents[1]
-NUMAPIN = str(Path(sys.executable).with_name("numapin"))
 SECONDS = 300
 IMAGE = """
 mount -t tmpfs none /opt/numapin
@@ -30,15 +30,6 @@ cp {top}/entrypoint /opt/numapin/entrypoint
 exec /opt/numapin/entrypoint "$@"
 """
 """What the Dockerfile lays out, in a mount namespace of its own."""
-
-
-class Wrong(Exception):
-    """Something is not as it should be; the text is the sentence that says so."""
-
-
-def say(text: str) -> None:
-    """A line for whoever watches, in order with what others print."""
-    print(text, flush=True)
 
 
 def engine() -> tuple[str, str]:

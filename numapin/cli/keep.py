@@ -35,7 +35,7 @@ def keep_process(asked: Asked) -> int:
     if pid is None:
         raise UsageError("keep needs --pid N", "numapin run --keep starts a server and its keeper together")
     _require_ours(pid)
-    log = open_log(asked.log_format)
+    log = open_log(asked.settings.log_format)
     judged = read_and_judge(AnotherProcess(pid), replace(asked.settings, keep=True))
     plan = judged.plan(_running(pid))
     say_verdict(log, judged)

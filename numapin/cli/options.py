@@ -180,7 +180,6 @@ class Asked:
     settings: Settings
     root: str
     format: str
-    log_format: str
     termination_log: str
     pid: int | None = None
 
@@ -204,4 +203,4 @@ def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:
     settings = Settings(**{**fields, "home": fields["home"] or {}}, explicit=explicit)
     if settings.rt_unsafe and settings.rt_main is None and not settings.hot:
         raise UsageError("--rt-unsafe forces --rt-main or --hot, and neither is given")
-    return Asked(settings, *(values[name] for name in ("root", "format", "log_format", "termination_log", "pid")))
+    return Asked(settings, *(values[name] for name in ("root", "format", "termination_log", "pid")))

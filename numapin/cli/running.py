@@ -24,7 +24,7 @@ def run_command(asked: Asked, command: tuple[str, ...]) -> int:
     if not root.is_live:
         raise UsageError(f"run cannot bind to the captured machine {asked.root}", "numapin plan shows its steps there")
     found = find_command(command, os.environ.get("PATH"))
-    log = open_log(asked.log_format)
+    log = open_log(asked.settings.log_format)
     judged = session.read_and_judge(root, asked.settings)
     steps = judged.plan(found)
     say_verdict(log, judged)

@@ -16,9 +16,10 @@ from numapin.planning import make_plan, needs_keeper
 from numapin.render import text
 from numapin.settings import Settings
 from numapin.sources.machine import read_machine
+from numapin.sources.nodes import read_siblings
 from numapin.sources.root import Root
 from numapin.topology import Topology
-from numapin.values import field, value
+from numapin.values import field, replace, value
 from numapin.verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def read_and_judge(root: Root, settings: Settings) -> Judged:
         from numapin.sources.profiles import read_profiles  # noqa: PLC0415 -- few servers have a keeper
 
         profiles = read_profiles(settings.profiles)
+        # It shares whole cores out; nobody else asks for them where all of the machine is this container's.
+        topology = replace(topology, siblings=topology.siblings or read_siblings(root, assignment.cpus))
     return Judged(topology, assignment, settings, verdict, profiles)
 
 
@@ -132,7 +135,7 @@ def leave_verdict(path: str, judged: Judged) -> None:
 def fail(error: NumapinError, asked: Asked) -> int:
     """Tell a failure as the options want it told, and leave its cause for Kubernetes unless the root is a capture."""
     sentence = error.message.rstrip(".")
-    if asked.log_format == "json":
+    if asked.settings.log_format == "json":
         open_log("json")("error", sentence, hint=error.hint)
     else:
         say_failure(sentence, error.hint)

@@ -41,13 +41,13 @@ class Teller:
             if placement.order and not (old and old.order):
                 self._matched.add(placement.order.asked)
                 where = (
-                    f"CPU {placement.cpus} is its own" if placement.own else f"on {_cpus(placement.cpus)} with others"
+                    f"CPU {placement.cpus} is its own" if placement.own else f"on {placement.cpus.label} with others"
                 )
                 self._say("info", f"{process.name(tid)} is hot: {self._how(placement.order)}, {where}")
         if placing.free != self._free:
             self._free = placing.free
-            kept = _cpus(CpuSet.of(placing.taken.values())) or "no CPU"
-            self._say("info", f"kept for hot threads: {kept}; all others belong on {_cpus(placing.free)}")
+            kept = CpuSet.of(placing.taken.values()).label
+            self._say("info", f"kept for hot threads: {kept}; all others belong on {placing.free.label}")
         self._workers(placing, tree, now)
 
     def _how(self, order: HotOrder) -> str:
@@ -65,14 +65,14 @@ class Teller:
         for process in own:
             share = told.shares.get(process.pid)
             if share and self._is_new("worker", (process.pid, share.index)):
-                where = f"{_cpus(share.cpus)} of node {share.node}"
+                where = f"{share.cpus.label} of node {share.node}"
                 self._say("info", f"{process.label} has {share.label}: it belongs on {where}")
 
     def wait(self, tree: Tree, now: float) -> None:
         """Speak of what has not come for a minute: workers that cannot be told, patterns that matched nothing."""
         for process in tree if self._waiting else ():
             if now - self._waiting.get(process.pid, now) >= PATIENCE and self._is_new("untold", process.pid):
-                message = f"{process.label} stays on {_cpus(self._orders.cpus)}: {self._why[process.pid]}"
+                message = f"{process.label} stays on {self._orders.cpus.label}: {self._why[process.pid]}"
                 hint = "A profile says how the workers of an engine are known (--workers, --profiles)."
                 self._say("warning", message, hint=hint)
         if now - self._start >= PATIENCE and self._is_new("patterns", ""):
@@ -130,7 +130,3 @@ def _threads(tree: Tree) -> Iterator[tuple[Process, int]]:
 
 def _find(tree: Tree, tid: int) -> Process:
     return next((process for process, number in _threads(tree) if number == tid), Process(tid, 0, ""))
-
-
-def _cpus(cpus: CpuSet) -> str:
-    return f"CPU{'s' if len(cpus) > 1 else ''} {cpus}" if cpus else ""

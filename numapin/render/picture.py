@@ -51,7 +51,7 @@ def _node(node: Node, machine: Topology) -> str:
     else:
         kind = f"{node.memory_bytes / GIB:.1f} GiB" if node.memory_bytes else "no memory"
     package = f", package {node.package}" if node.package is not None else ""
-    return f"node {node.id}: {wording.cpus(node.cpus)}, {kind}{package}{_distances(node, machine)}"
+    return f"node {node.id}: {node.cpus.label}, {kind}{package}{_distances(node, machine)}"
 
 
 def _distances(node: Node, machine: Topology) -> str:
@@ -71,7 +71,7 @@ def _share(node: Node, assignment: Assignment) -> list[str]:
     cpus = assignment.cpus & node.cpus
     if cpus:
         every = f"all of its {wording.count(len(cpus), 'CPU')}"
-        shares.append(f"allowed: {every if cpus == node.cpus else wording.cpus(cpus)}")
+        shares.append(f"allowed: {every if cpus == node.cpus else cpus.label}")
     if node.id in assignment.mems:
         shares.append("allowed: memory")
     return shares

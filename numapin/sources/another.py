@@ -3,18 +3,15 @@
 from numapin.sources.root import LiveRoot
 
 
-class AnotherProcess:
+class AnotherProcess(LiveRoot):
     """The live root with /proc/self, /dev and cgroups of the process `pid`; the rest, above all /sys, is ours.
 
     A container's own /dev needs the right to look into the process (ptrace(2), PTRACE_MODE_READ): the same user's, or
     CAP_SYS_PTRACE.
     """
 
-    is_live = True
-
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._root = LiveRoot()
 
     def _place(self, path: str) -> str:
         if path.startswith("/proc/self/"):
@@ -24,16 +21,16 @@ class AnotherProcess:
 
     def read(self, path: str) -> str | None:
         """See Root."""
-        return self._root.read(self._place(path))
+        return super().read(self._place(path))
 
     def names(self, path: str) -> list[str]:
         """See Root."""
-        return self._root.names(self._place(path))
+        return super().names(self._place(path))
 
     def resolve(self, path: str) -> str | None:
         """See Root."""
-        return self._root.resolve(self._place(path))
+        return super().resolve(self._place(path))
 
     def writable(self, path: str) -> bool | None:
         """See Root."""
-        return self._root.writable(self._place(path))
+        return super().writable(self._place(path))

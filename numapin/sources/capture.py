@@ -10,6 +10,7 @@ from numapin.sources.environment import read_environment
 from numapin.sources.links import unexplained
 from numapin.sources.machine import read_machine
 from numapin.sources.memory import Members
+from numapin.sources.nodes import read_siblings
 from numapin.sources.recording import RecordingRoot
 from numapin.sources.redaction import LISTINGS, Redaction
 from numapin.sources.textual import format_capture
@@ -21,7 +22,9 @@ def capture(base: str = "") -> str:
     Raises CannotRead where a file cannot be understood, as the readers do.
     """
     root = RecordingRoot(base)
-    read_machine(root, Settings(), whole=True)
+    _, assignment = read_machine(root, Settings(), whole=True)
+    # And as a plan with a keeper would, which shares whole cores out.
+    read_siblings(root, assignment.cpus)
     for place, record in _answers(root).items():
         root.members.files[place] = record.encode()
         root.members.modes[place] = stat.S_IFREG | 0o644

@@ -125,9 +125,7 @@ class Census:
             member.facts_due = now + (SOON if self._devices and not member.devices else MOST_SECONDS)
         threads = tuple(member.threads.values())
         facts = (member.variables, member.devices, member.names, member.memory_policy)
-        seen = Process(member.pid, member.parent, title, threads, *facts)
-        if seen != member.seen:
-            member.seen = seen
+        member.seen = Process(member.pid, member.parent, title, threads, *facts)
 
     def _in_order(self) -> Iterator[_Member]:
         """Each process after its parent."""

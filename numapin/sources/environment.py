@@ -27,9 +27,14 @@ when told to ignore it; the OpenMP runtimes. A variable that is not set is not r
 
 
 def read_environment(root: Root) -> dict[str, str]:
-    """Variables by name; of a name that is there twice the first counts, as getenv(3) has it."""
+    """The variables of this process by name."""
+    return parse_environment(root.read("/proc/self/environ") or "")
+
+
+def parse_environment(text: str) -> dict[str, str]:
+    """Variables of /proc/<pid>/environ; of a name that is there twice the first counts, as getenv(3) has it."""
     found: dict[str, str] = {}
-    for entry in (root.read("/proc/self/environ") or "").split("\0"):
+    for entry in text.split("\0"):
         name, equals, value = entry.partition("=")
         if equals:
             found.setdefault(name, value)

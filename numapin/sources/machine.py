@@ -37,9 +37,7 @@ def read_machine(root: Root, settings: Settings, whole: bool = False) -> tuple[T
     everything = whole or len({one.pci for one in assignment.accelerators}) > 1
     pci = read_all_pci(root) if everything else read_pci(root, sorted(addresses))
     # Whose other hardware thread is somebody else's matters only where there are others.
-    # A keeper shares cores out.
-    cores = assignment.cpus != online or everything or settings.names_engine
-    siblings = read_siblings(root, assignment.cpus) if cores else {}
+    siblings = read_siblings(root, assignment.cpus) if assignment.cpus != online else {}
     return replace(bare, pci=pci, siblings=siblings), assignment
 
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from numapin.sources.environment import parse_environment
 from numapin.sources.root import read_descriptor
 from numapin.tree import MOST_TITLE
 
@@ -65,10 +66,8 @@ def title(proc: str, pid: int) -> str:
 
 def variables(proc: str, pid: int, names: Iterable[str]) -> dict[str, str]:
     """Some variables of a process's initial environment; none where it is another user's."""
-    wanted = set(names)
-    entries = (_text(f"{proc}/{pid}/environ") or "").split("\0")
-    pairs = (entry.partition("=") for entry in entries)
-    return {name: content for name, equals, content in pairs if equals and name in wanted}
+    found = parse_environment(_text(f"{proc}/{pid}/environ") or "")
+    return {name: found[name] for name in names if name in found}
 
 
 def open_files(proc: str, pid: int, among: Iterable[str]) -> frozenset[str] | None:

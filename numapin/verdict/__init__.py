@@ -134,7 +134,7 @@ def _sentence(case: Case, choice: Choice, status: Status, reasons: tuple[Reason,
     if status != "aligned":
         return next(reason.message for reason in reasons if reason.weight == status)
     known = [device for device in case.assignment.devices if case.homes[device].node is not None]
-    bound = [wording.cpus(choice.cpus), *(["memory"] if choice.mems == choice.nodes else [])]
+    bound = [choice.cpus.label, *(["memory"] if choice.mems == choice.nodes else [])]
     if all(case.homes[device].node in choice.nodes for device in known):
         return wording.place([*wording.summary(known), *bound], choice.nodes)
     # Nodes that count as one: each device where it is, then what is bound.

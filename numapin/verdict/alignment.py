@@ -80,16 +80,16 @@ def _remote_code(device: RdmaDevice | NetworkInterface) -> str:
 def _cpus(case: Case, one_node: bool) -> Iterator[Finding]:
     allowed = case.assignment.cpus
     if one_node and not case.homes_of(case.assignment.devices) and len(case.units(case.cpu_nodes)) > 1:
-        yield Finding("CPUS_SPAN_NODES", wording.cpus(allowed), ", ".join(wording.cpus_by_node(case)))
+        yield Finding("CPUS_SPAN_NODES", allowed.label, ", ".join(wording.cpus_by_node(case)))
     for unit in case.units(case.anchors):
         if not case.cpus_on(unit):
-            yield Finding("CPUS_REMOTE", wording.cpus(allowed), f"{_held(case, unit)}, {_cpus_elsewhere(case)}")
+            yield Finding("CPUS_REMOTE", allowed.label, f"{_held(case, unit)}, {_cpus_elsewhere(case)}")
 
 
 def _cpus_elsewhere(case: Case) -> str:
     if not case.cpu_nodes:
-        return f"{wording.cpus(case.assignment.cpus)} is on any node"
-    return wording.place([wording.cpus(case.assignment.cpus)], case.cpu_nodes)
+        return f"{case.assignment.cpus.label} is on any node"
+    return wording.place([case.assignment.cpus.label], case.cpu_nodes)
 
 
 def _held(case: Case, unit: NodeSet) -> str:
@@ -117,10 +117,8 @@ def _too_wide(case: Case) -> Iterator[Finding]:
         return
     spare = case.assignment.cpus - case.cpus_on(needed)
     if spare and case.homes_of(case.assignment.devices):
-        where = wording.place([wording.cpus(spare)], case.topology.nodes_of(spare))
-        yield Finding(
-            "CPUS_SPAN_NODES", wording.cpus(spare), f"{where}, only {wording.nodes(needed)} should be allowed"
-        )
+        where = wording.place([spare.label], case.topology.nodes_of(spare))
+        yield Finding("CPUS_SPAN_NODES", spare.label, f"{where}, only {wording.nodes(needed)} should be allowed")
     extra = case.assignment.mems - case.mems_on(needed)
     if extra:
         message = f"memory of {wording.nodes(extra)} is allowed, only {wording.nodes(case.mems_on(needed))} is needed"
@@ -133,6 +131,6 @@ def _pod(case: Case) -> Iterator[Finding]:
         allowed = case.topology.nodes_of(process.cpus)
         if not allowed <= nodes:
             subject = f"process {process.pid}"
-            who = f"process {process.pid} ({process.name}) may run on {wording.cpus(process.cpus)}"
+            who = f"process {process.pid} ({process.name}) may run on {process.cpus.label}"
             message = f"{who} of {wording.nodes(allowed)}, this container belongs on {wording.nodes(nodes)}"
             yield Finding("POD_SPANS_NODES", subject, message)

@@ -53,15 +53,15 @@ def _cpus(case: Case, choice: Choice) -> Iterator[Finding]:
     quota = assignment.container.cpu_quota
     if quota is not None and choice.cpus and quota > len(choice.cpus):
         message = f"cpu.max allows {quota:g} CPUs' worth of time, the plan binds to {len(choice.cpus)} CPUs"
-        yield Finding("QUOTA_EXCEEDS_CPUS", wording.cpus(choice.cpus), message)
+        yield Finding("QUOTA_EXCEEDS_CPUS", choice.cpus.label, message)
     foreign = _foreign_siblings(case, choice.cpus)
     if foreign and assignment.cpus != case.topology.cpus_online:
-        message = f"{wording.cpus(foreign)} share cores with {wording.cpus(choice.cpus)} and belong to others"
-        yield Finding("CORES_SHARED", wording.cpus(choice.cpus), message)
+        message = f"{foreign.label} share cores with {choice.cpus.label} and belong to others"
+        yield Finding("CORES_SHARED", choice.cpus.label, message)
     mask = assignment.affinity
     if mask is not None and not assignment.cpus <= mask and assignment.container.applied is None:
-        message = f"the inherited affinity mask is {wording.cpus(mask)}, the cpuset allows {assignment.cpus}"
-        yield Finding("AFFINITY_NARROWER", wording.cpus(mask), message)
+        message = f"the inherited affinity mask is {mask.label}, the cpuset allows {assignment.cpus}"
+        yield Finding("AFFINITY_NARROWER", mask.label, message)
 
 
 def _foreign_siblings(case: Case, bound: CpuSet) -> CpuSet:

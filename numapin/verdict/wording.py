@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from numapin.assignment import Accelerator, Device, NetworkInterface, RdmaDevice
-from numapin.ids import CpuSet, NodeSet
+from numapin.ids import NodeSet
 from numapin.verdict.case import Case, label_all
 
 MOST = 4
@@ -40,11 +40,6 @@ def have(members: NodeSet) -> str:
     return "has" if len(members) == 1 else "have"
 
 
-def cpus(members: CpuSet) -> str:
-    """`CPU 3`, `CPUs 0-15`, `no CPU`."""
-    return f"{'CPU' if len(members) == 1 else 'CPUs'} {members}" if members else "no CPU"
-
-
 def place(names: list[str], where: NodeSet) -> str:
     """`mlx5_0 (0000:9b:00.0) is on node 1`."""
     # "CPUs 0-15" is one name and many things.
@@ -65,9 +60,9 @@ def devices_by_node(case: Case, devices: Iterable[Device]) -> list[str]:
 def cpus_by_node(case: Case) -> list[str]:
     """One clause for each node that has some of the allowed CPUs, lowest first; one for all where they are many."""
     if len(case.cpu_nodes) > MOST:
-        return [place([cpus(case.assignment.cpus)], case.cpu_nodes)]
+        return [place([case.assignment.cpus.label], case.cpu_nodes)]
     return [
-        place([cpus(case.assignment.cpus & node.cpus)], NodeSet.of([node.id]))
+        place([(case.assignment.cpus & node.cpus).label], NodeSet.of([node.id]))
         for node in case.topology.nodes
         if case.assignment.cpus & node.cpus
     ]
@@ -78,4 +73,4 @@ def company(case: Case, on: NodeSet) -> str:
     devices = case.assignment.accelerators if case.homes_of(case.assignment.accelerators) else case.assignment.devices
     names = summary([device for device in devices if case.homes[device].node in on])
     allowed = case.assignment.cpus & case.topology.cpus_of(on)
-    return place([*names, *([cpus(allowed)] if allowed else [])] or ["nothing of this container"], on)
+    return place([*names, *([allowed.label] if allowed else [])] or ["nothing of this container"], on)

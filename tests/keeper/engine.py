@@ -4,16 +4,25 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 STANDIN = (sys.executable, "-S", str(Path(__file__).with_name("standin.py")))
 SECONDS = 20
+
+
+def until(seen: Callable[[], Any], seconds: float = SECONDS, pause: float = 0.1) -> Any:
+    """What is seen as soon as that is something, or after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (found := seen()) and time.monotonic() < end:
+        time.sleep(pause)
+    return found
 
 
 class Engine:
@@ -48,6 +57,18 @@ class Engine:
         """Its processes as they see themselves: pid, role, title, names by thread."""
         found: list[dict] = json.loads(self.tell("tree"))
         return [{**one, "threads": {int(tid): name for tid, name in one["threads"].items()}} for one in found]
+
+    def keeper(self) -> int:
+        """Its keeper's process id, by that one's command line; 0 where there is none."""
+        words = ["numapin-keeper", "--pid", str(self.pid)]
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                command = file.read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if any(command[place : place + 3] == words for place in range(len(command))):
+                return int(file.parent.name)
+        return 0
 
     def said(self) -> str:
         """What numapin, the server and the keeper said on stderr so far."""

@@ -6,14 +6,12 @@ import sys
 
 import pytest
 
-from tests.change.launch import environment
-
-NUMAPIN = (sys.executable, "-m", "numapin")
+from tests.change.launch import MODULE, environment
 
 
 def keep(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*NUMAPIN, "keep", *words], env=environment(), capture_output=True, text=True, timeout=30, check=False
+        [*MODULE, "keep", *words], env=environment(), capture_output=True, text=True, timeout=30, check=False
     )
 
 

@@ -5,48 +5,22 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.change.launch import environment
-from tests.keeper.engine import Engine
+from tests.change.launch import MODULE, environment
+from tests.keeper.engine import SECONDS, Engine, until
 from tests.keeper.test_bad_input import keep
 
-NUMAPIN = (sys.executable, "-m", "numapin")
 RUN = ("run", "--policy", "best-effort", "--unknown", "warn", "--memory", "try", "--irq", "off", "--engine", "vllm")
-SECONDS = 20
 CPUS = sorted(os.sched_getaffinity(0))
 
 several = pytest.mark.skipif(len(CPUS) < 2, reason="a CPU of its own, and one more, are two")
 
 
 def kept(*options: str, words: tuple[str, ...] = ("--workers", "1", "--threads", "3"), **variables: str) -> Engine:
-    return Engine(*words, front=(*NUMAPIN, *RUN, *options, "--"), variables=environment(**variables))
-
-
-def until(seen) -> bool:
-    """Whether that came to be in time."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if seen():
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def keeper_of(engine: Engine) -> int:
-    """The keeper's process id, by its command line."""
-    words = ["numapin-keeper", "--pid", str(engine.pid)]
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = file.read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if any(command[place : place + 3] == words for place in range(len(command))):
-            return int(file.parent.name)
-    return 0
+    return Engine(*words, front=(*MODULE, *RUN, *options, "--"), variables=environment(**variables))
 
 
 def masks(engine: Engine) -> dict[int, tuple[str, set[int]]]:
@@ -76,7 +50,7 @@ def test_a_hot_thread_has_its_cpu_and_new_threads_are_kept_off_it(tmp_path: Path
         assert until(lambda: is_alone(engine, "NCCL Progress 0"))
         assert "NCCL Progress 0 (thread " in engine.said()
         assert until(lambda: "numapin_keeper_hot_threads 1\n" in metrics.read_text())
-        keeper = keeper_of(engine)
+        keeper = engine.keeper()
         assert os.sched_getaffinity(keeper) <= set.union(
             *(one for name, one in masks(engine).values() if "NCCL" not in name)
         )
@@ -100,12 +74,12 @@ def test_what_somebody_else_binds_is_put_back_and_said_once():
 def test_a_server_may_rename_fork_and_become_another_program():
     with kept("--hot", "NCCL*", "--rt", "off") as engine:
         assert until(lambda: is_alone(engine, "NCCL Progress 0"))
-        keeper = keeper_of(engine)
+        keeper = engine.keeper()
         engine.tell("reexec")
         engine.tell("rename something else")
         child = int(engine.tell("fork").split()[1])
         assert until(lambda: f"(process {child})" in engine.said())
-        assert keeper_of(engine) == keeper
+        assert engine.keeper() == keeper
         assert until(lambda: not os.sched_getaffinity(engine.pid) & os.sched_getaffinity(hot_thread(engine)))
 
 
@@ -119,14 +93,14 @@ def test_five_thousand_threads_are_all_placed():
         assert until(lambda: is_alone(engine, "NCCL Progress 0"))
         engine.tell("spawn 5000")
         assert until(lambda: is_alone(engine, "NCCL Progress 0"))
-        assert keeper_of(engine)
+        assert engine.keeper()
 
 
 def test_a_keeper_may_be_asked_for_without_any_reason():
     with kept("--keep") as engine:
-        assert until(lambda: keeper_of(engine))
-        keeper = keeper_of(engine)
-        assert f"start keeper: cpus={','.join(map(str, CPUS))}".split("=")[0] in engine.said()
+        assert until(engine.keeper)
+        keeper = engine.keeper()
+        assert "start keeper: cpus=" in engine.said()
     assert until(lambda: is_gone(keeper))
 
 
@@ -134,8 +108,8 @@ def test_a_keeper_may_be_asked_for_without_any_reason():
 def test_the_keeper_ends_with_the_server_and_delays_nothing(number):
     """It holds no pipe: whoever reads the server's output sees its end at once."""
     with kept("--keep") as engine:
-        assert until(lambda: keeper_of(engine))
-        keeper = keeper_of(engine)
+        assert until(engine.keeper)
+        keeper = engine.keeper()
         for name in os.listdir(f"/proc/{keeper}/fd"):
             assert not os.readlink(f"/proc/{keeper}/fd/{name}").startswith("pipe:")
         os.kill(engine.pid, number)
@@ -146,19 +120,19 @@ def test_the_keeper_ends_with_the_server_and_delays_nothing(number):
 
 def test_the_keeper_is_nobodys_child_to_wait_for():
     with kept("--keep") as engine:
-        assert until(lambda: keeper_of(engine))
-        status = Path(f"/proc/{keeper_of(engine)}/status").read_text()
+        assert until(engine.keeper)
+        status = Path(f"/proc/{engine.keeper()}/status").read_text()
         assert f"PPid:\t{engine.pid}\n" not in status
-        assert Path(f"/proc/{keeper_of(engine)}/comm").read_text() == "numapin-keeper\n"
+        assert Path(f"/proc/{engine.keeper()}/comm").read_text() == "numapin-keeper\n"
         children = Path(f"/proc/{engine.pid}/task/{engine.pid}/children").read_text().split()
         assert len(children) == 1
 
 
 def test_a_keeper_that_is_killed_takes_nothing_with_it():
     with kept("--keep") as engine:
-        assert until(lambda: keeper_of(engine))
-        os.kill(keeper_of(engine), signal.SIGKILL)
-        assert until(lambda: not keeper_of(engine))
+        assert until(engine.keeper)
+        os.kill(engine.keeper(), signal.SIGKILL)
+        assert until(lambda: not engine.keeper())
         assert engine.tell("spawn 1") == "spawned"
         assert engine.end() == 0
 
@@ -166,7 +140,7 @@ def test_a_keeper_that_is_killed_takes_nothing_with_it():
 def test_it_speaks_on_the_servers_stderr_also_where_that_is_a_pipe():
     script = "import time; time.sleep(4)"
     command = [
-        *NUMAPIN,
+        *MODULE,
         *RUN,
         "--hot",
         "python*",
@@ -187,15 +161,15 @@ def test_it_speaks_on_the_servers_stderr_also_where_that_is_a_pipe():
 
 
 def test_a_second_numapin_in_the_chain_finds_the_keeper_of_the_first():
-    with kept("--keep", "--", *NUMAPIN, *RUN, "--keep") as engine:
-        assert until(lambda: keeper_of(engine))
+    with kept("--keep", "--", *MODULE, *RUN, "--keep") as engine:
+        assert until(engine.keeper)
         lines = [line for line in engine.said().splitlines() if "start keeper" in line]
         assert [line.endswith("(already)") for line in lines] == [False, True]
 
 
 def test_a_process_has_one_keeper():
     with kept("--keep") as engine:
-        assert until(lambda: keeper_of(engine))
+        assert until(engine.keeper)
         done = keep("--pid", str(engine.pid), *RUN[1:])
         assert (done.returncode, "has a keeper already" in done.stderr) == (2, True)
 
@@ -203,10 +177,10 @@ def test_a_process_has_one_keeper():
 @several
 def test_a_server_that_runs_already_gets_a_keeper():
     with Engine("--workers", "1") as engine:
-        command = [*NUMAPIN, "keep", "--pid", str(engine.pid), *RUN[1:], "--hot", "NCCL*", "--rt", "off"]
+        command = [*MODULE, "keep", "--pid", str(engine.pid), *RUN[1:], "--hot", "NCCL*", "--rt", "off"]
         with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as keeper:
             assert until(lambda: is_alone(engine, "NCCL Progress 0"))
-            assert keeper_of(engine) == keeper.pid
+            assert engine.keeper() == keeper.pid
             engine.end()
             assert keeper.wait(SECONDS) == 0
             assert f"process {engine.pid} has ended, and so does its keeper" in keeper.stderr.read()
@@ -214,7 +188,7 @@ def test_a_server_that_runs_already_gets_a_keeper():
 
 def test_a_keeper_in_the_foreground_ends_when_it_is_told():
     with Engine() as engine:
-        command = [*NUMAPIN, "keep", "--pid", str(engine.pid), *RUN[1:]]
+        command = [*MODULE, "keep", "--pid", str(engine.pid), *RUN[1:]]
         with subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL) as keeper:
             assert until(lambda: Path(f"/proc/{keeper.pid}/comm").read_text() == "numapin-keeper\n")
             keeper.terminate()

@@ -2,27 +2,19 @@
 
 import os
 import signal
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.keeper.engine import Engine
+from tests.keeper.engine import until as until_seconds
 
 SECONDS = 10
+until = partial(until_seconds, seconds=SECONDS, pause=0.02)
 THREADS = {"NCCL Progress 0", "ZMQbg/IO/0", "ZMQbg/Reaper", "pt_nccl_watchdg"}
 RENAMED = ("--workers", "2", "--rename-after", "0")
 NEVER = ("--rename-after", "600")
-
-
-def until(seen) -> bool:
-    """Whether that came to be in time."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if seen():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def title(pid: int) -> str:

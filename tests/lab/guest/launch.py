@@ -3,32 +3,24 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from tests.keeper.engine import until as until_seconds
 from tests.lab.guest import process
 from tests.lab.guest.machine import addresses, run
 from tests.lab.guest.main import RESULTS
 from tests.nvml.driver import Gpu, answers, build, environment
 
-SECONDS = 40
+until = partial(until_seconds, seconds=40, pause=0.3)
 """As long as anything that the keeper does may take, on an emulated computer."""
 
 Variables = Mapping[str, str] | None
 NUMAPIN = (sys.executable, "-m", "numapin")
 SERVER = (sys.executable, "-S", str(Path(__file__).with_name("server.py")))
-
-
-def until(seen: Callable[[], Any]) -> Any:
-    """What is seen as soon as that is something, or at last."""
-    end = time.monotonic() + SECONDS
-    while not (found := seen()) and time.monotonic() < end:
-        time.sleep(0.3)
-    return found
 
 
 @cache
