@@ -17,7 +17,7 @@ Action = Callable[[Asked, tuple[str, ...]], int]
 def check(asked: Asked, _: tuple[str, ...]) -> int:
     """Judge and report."""
     root = open_root(asked.root)
-    judged = session.read_and_judge(root, asked.settings)
+    judged = session.read_and_judge(root, asked.settings, to_plan=asked.format == "json")
     if asked.format == "json":
         session.print_report("json", judged, judged.plan(None))
     else:

@@ -53,12 +53,12 @@ class Judged:
         return Exit.CANNOT_TELL if weights else Exit.ALIGNED
 
 
-def read_and_judge(root: Root, settings: Settings) -> Judged:
-    """Read the machine through a root and judge this container."""
+def read_and_judge(root: Root, settings: Settings, *, to_plan: bool = True) -> Judged:
+    """Read the machine through a root and judge this container; `to_plan`: also what only a plan needs."""
     topology, assignment = read_machine(root, settings)
     verdict = judge(topology, assignment, settings)
     profiles: Mapping[str, Profile] = {}
-    if needs_keeper(assignment, settings, verdict):
+    if to_plan and needs_keeper(assignment, settings, verdict):
         from numapin.sources.profiles import read_profiles  # noqa: PLC0415 -- few servers have a keeper
 
         profiles = read_profiles(settings.profiles)
