@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from numapin import hints
 from numapin.assignment import Assignment
+from numapin.ids import CpuSet, NodeSet
 from numapin.plan import Plan, PlannedStep
-from numapin.steps import Kernel, Refused
+from numapin.steps import Execute, Kernel, Refused
 from numapin.values import replace
 
 Report = Callable[[PlannedStep], None]
@@ -23,17 +24,26 @@ def apply(
     done: list[PlannedStep] = []
     for position, planned in enumerate(plan.steps):
         result = planned
-        if planned.step.kind == "exec":
+        if isinstance(planned.step, Execute):
             report(planned)
             before_exec(Plan((*done, *plan.steps[position:])))
+            result = replace(planned, step=_marked(planned.step, done))
         if planned.outcome == "planned":
-            result = perform(planned, kernel, assignment)
+            result = perform(result, kernel, assignment)
         done.append(result)
         if planned.step.kind != "exec":
             report(result)
         if result.outcome == "refused" and result.mode == "require":
             break
     return Plan((*done, *plan.steps[len(done) :]))
+
+
+def _marked(step: Execute, done: list[PlannedStep]) -> Execute:
+    """The marker names only what was bound: what a `try` did not get is no drift later."""
+    undone = {one.step.kind for one in done if one.outcome in ("refused", "skipped")}
+    cpus = CpuSet() if "affinity" in undone else step.applied.cpus
+    mems = NodeSet() if "mempolicy" in undone else step.applied.mems
+    return replace(step, applied=replace(step.applied, cpus=cpus, mems=mems))
 
 
 def perform(planned: PlannedStep, kernel: Kernel, assignment: Assignment) -> PlannedStep:

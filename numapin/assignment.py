@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from numapin.ids import CpuSet, NodeSet, PciAddress
 from numapin.values import field, value
 
-MARKER = "NUMAPIN_APPLIED"
-"""The one variable that numapin adds to the server's environment."""
-
 CAP_SYS_NICE = 23
 """Bit of CAP_SYS_NICE in the capability masks (linux/capability.h)."""
 

@@ -66,6 +66,16 @@ _ANYWHERE = {
     "IRQ_MANAGED": "They cannot be moved, and already follow the CPUs that submit to them.",
     "IRQ_BALANCER": "Ban them there (irqbalance --banirq=N or --banmod=DRIVER), or it moves them again within seconds.",
     "RT_UNSAFE": UNSAFE,
+    "CPUSET_CHANGED": "Somebody rewrote the cpuset: the kubelet where CPUs went to another pod, or an update of the "
+    "container. Restart the server, so that it is placed anew.",
+    "THREADS_ASTRAY": "numapin run --keep puts back what moves; numapin keep --pid N does so for this server. Where a "
+    "variable is named, take it away.",
+    "POLICY_ASTRAY": "Only a thread itself can set its memory policy: restart the server. Where a variable is named, "
+    "take it away.",
+    "PAGES_REMOTE": "Memory stays where it was touched first. Restart the server; until then, migratepages(8) moves it "
+    "from the host while the server waits.",
+    "SERVER_HIDDEN": "Look as the server's own user, or with CAP_SYS_PTRACE.",
+    "IRQ_ASTRAY": "numapin run --irq require pins them; tell irqbalance to leave them alone (--banirq, --banmod).",
 }
 
 
@@ -97,6 +107,11 @@ def for_reason(code: str, subject: str, setting: Setting) -> str:
         wider = "use --policy restricted" if setting.narrow else "leave out --no-narrow"
         remedy = _OUTSIDE[code].format(place=setting.place, wider=wider, beside=setting.beside)
     return f"{setting.cost} {remedy}".strip()
+
+
+def for_drift(code: str) -> str:
+    """The hint of a drift of a running server."""
+    return _ANYWHERE[code]
 
 
 def for_rt(permissions: Permissions, realtime: Realtime) -> str:

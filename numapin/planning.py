@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from numapin import hints
 from numapin.assignment import Assignment, Interrupt
 from numapin.ids import CpuSet
+from numapin.marker import Marker
 from numapin.plan import Command, Outcome, Plan, PlannedStep
 from numapin.settings import Mode, Settings
 from numapin.steps import Execute, PinInterrupt, SetAffinity, SetMemoryPolicy, SetScheduling, Step
@@ -38,13 +39,9 @@ def make_plan(
         case = (topology, assignment, settings, verdict)
         steps = with_keeper(steps, *case, arguments=command.arguments if command else (), profiles=profiles)
     if command:
-        steps.append(PlannedStep(Execute(command.path, command.arguments, marker(verdict)), "require"))
+        bound = Marker(verdict.policy, verdict.nodes, verdict.cpus, verdict.mems)
+        steps.append(PlannedStep(Execute(command.path, command.arguments, bound), "require"))
     return Plan(tuple(steps))
-
-
-def marker(verdict: Verdict) -> str:
-    """The value of NUMAPIN_APPLIED: what a later numapin, or `verify`, must find."""
-    return f"v1 policy={verdict.policy} nodes={verdict.nodes} cpus={verdict.cpus} mems={verdict.mems}"
 
 
 def needs_keeper(assignment: Assignment, settings: Settings, verdict: Verdict) -> bool:

@@ -40,6 +40,14 @@ MEANINGS: dict[str, tuple[Weight, str]] = {
     "NIC_REMOTE": ("misaligned", "a network interface is on another node than the accelerators"),
     "POD_SPANS_NODES": ("misaligned", "another process of the pod may run on another node (--scope pod)"),
     "POD_HIDDEN": ("unknown", "the processes of this pod cannot be told from others (--scope pod)"),
+    "CPUSET_CHANGED": ("misaligned", "the cpuset of a running server lost CPUs or memory nodes of its plan (`verify`)"),
+    "THREADS_ASTRAY": ("misaligned", "threads of a running server may run elsewhere than it was bound (`verify`)"),
+    "POLICY_ASTRAY": (
+        "misaligned",
+        "threads of a running server have another memory policy than the plan's (`verify`)",
+    ),
+    "PAGES_REMOTE": ("misaligned", "anonymous memory of a running server lies on other nodes than its own (`verify`)"),
+    "SERVER_HIDDEN": ("unknown", "a running server's memory may not be looked at (`verify`)"),
     "NODE_UNKNOWN": ("unknown", "nobody can say on which node a device is"),
     "GPU_HIDDEN": ("unknown", "an assigned GPU cannot be looked at"),
     "DEVICE_MISSING": ("unknown", "fewer or more devices are visible than --expect-gpus or --expect-rdma says"),
@@ -55,6 +63,7 @@ MEANINGS: dict[str, tuple[Weight, str]] = {
     "IRQ_READ_ONLY": ("notice", "/proc/irq cannot be written here"),
     "IRQ_MANAGED": ("notice", "the kernel manages interrupts of a device itself"),
     "IRQ_BALANCER": ("notice", "irqbalance runs and may move the interrupts again"),
+    "IRQ_ASTRAY": ("notice", "interrupts of a running server's devices may go to CPUs of other nodes (`verify`)"),
     "RT_NOT_PERMITTED": ("notice", "SCHED_FIFO was asked for and the kernel will refuse it"),
     "RT_UNSAFE": ("notice", "SCHED_FIFO was asked for where it can hang the server or the host"),
 }

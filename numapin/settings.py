@@ -9,6 +9,9 @@ from numapin.values import field, value
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 Mode = Literal["require", "try", "off"]
 
+Counting = Literal["auto", "maps", "cgroup", "off"]
+"""Who is asked where a server's memory is: the page tables of each process, its cgroup, or nobody."""
+
 AUTO = ("auto",)
 """The value of a device option that leaves the choice to numapin."""
 

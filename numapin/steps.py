@@ -9,6 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from numapin.ids import CpuSet, NodeSet, printable
+from numapin.marker import Marker
 from numapin.policies import (
     MODES,
     MPOL_BIND,
@@ -233,8 +234,8 @@ class Execute:
     path: str
     arguments: tuple[str, ...]
     """argv, the name by which it was called first."""
-    applied: str
-    """Value of the marker NUMAPIN_APPLIED."""
+    applied: Marker
+    """What the server's environment says of it."""
     kind = "exec"
 
     def __str__(self) -> str:
@@ -242,7 +243,7 @@ class Execute:
 
     def perform(self, kernel: Kernel) -> Done:
         """Replace this process."""
-        kernel.execute(self.path, self.arguments, self.applied)
+        kernel.execute(self.path, self.arguments, str(self.applied))
         return "done"
 
 

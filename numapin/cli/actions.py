@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable
 
 from numapin.cli import session
-from numapin.cli.options import ASSIGNED, OTHERS, OWN, READING, Asked, Option
+from numapin.cli.options import Asked
+from numapin.cli.table import ASSIGNED, OTHERS, OWN, PROVING, READING, Option
 from numapin.command import find_command
 from numapin.errors import NumapinError
 from numapin.plan import Command
@@ -73,6 +74,13 @@ def keep(asked: Asked, _: tuple[str, ...]) -> int:
     return keep_process(asked)
 
 
+def verify(asked: Asked, _: tuple[str, ...]) -> int:
+    """Prove that a running server is where it was put."""
+    from numapin.cli.verifying import verify_server  # noqa: PLC0415 -- what only verify needs
+
+    return verify_server(asked)
+
+
 def show(asked: Asked, _: tuple[str, ...]) -> int:
     """Show the machine, whatever its verdict."""
     from numapin.home import Locator  # noqa: PLC0415 -- what only show needs
@@ -98,11 +106,14 @@ class Entry:
     takes_command: bool
 
     def perform(self, asked: Asked, command: tuple[str, ...]) -> int:
-        """Do it; a failure is told in the form, and left in the place, that the options name."""
+        """Do it; a failure is told in the form, and left in the place, that the options name.
+
+        A probe leaves nothing: Kubernetes would take it for why the server ended.
+        """
         try:
             return self.action(asked, command)
         except NumapinError as error:
-            return session.fail(error, asked)
+            return session.fail(error, asked, leave="termination-log" in {option.name for option in self.options})
 
 
 COMMANDS = {
@@ -110,5 +121,6 @@ COMMANDS = {
     "check": Entry(check, "Judge this container and do nothing: for init containers, hosts and CI.", OWN, False),
     "plan": Entry(plan, "Print the steps that `numapin run` would take, and take none.", OWN, True),
     "keep": Entry(keep, "Place the threads of a server that runs, and keep them there, until it ends.", OTHERS, False),
+    "verify": Entry(verify, "Prove that a running server is still where it was put, and its memory.", PROVING, False),
     "show": Entry(show, "Show the machine and this container in it.", (*ASSIGNED, *READING), False),
 }

@@ -8,7 +8,8 @@ import click
 
 from numapin import __version__
 from numapin.cli.actions import COMMANDS, Entry
-from numapin.cli.options import EVERY, Asked, Option, resolve
+from numapin.cli.options import Asked, resolve
+from numapin.cli.table import EVERY, Option
 from numapin.cli.texts import add
 from numapin.errors import Exit
 

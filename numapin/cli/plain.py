@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from numapin.cli.actions import COMMANDS, Entry
-from numapin.cli.options import Option
+from numapin.cli.table import Option
 from numapin.cli.texts import add
 from numapin.values import value
 

@@ -132,14 +132,14 @@ def leave_verdict(path: str, judged: Judged) -> None:
     leave_cause(path, text.headline(judged.verdict), judged.verdict.errors[0].hint)
 
 
-def fail(error: NumapinError, asked: Asked) -> int:
+def fail(error: NumapinError, asked: Asked, *, leave: bool) -> int:
     """Tell a failure as the options want it told, and leave its cause for Kubernetes unless the root is a capture."""
     sentence = error.message.rstrip(".")
     if asked.settings.log_format == "json":
         open_log("json")("error", sentence, hint=error.hint)
     else:
         say_failure(sentence, error.hint)
-    if asked.root == "/":
+    if leave and asked.root == "/":
         leave_cause(asked.termination_log, sentence, error.hint)
     return int(error.exit)
 

@@ -5,10 +5,10 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final
 
-from numapin.assignment import MARKER
 from numapin.ids import CpuSet, NodeSet
 from numapin.kernel import calls
 from numapin.kernel.environment import initial_environment
+from numapin.marker import MARKER
 from numapin.policies import MODE_MASK, MemoryPolicy, Scheduling
 from numapin.steps import Done
 

@@ -23,7 +23,7 @@ def report(assignment: Assignment, verdict: Verdict, plan: Plan) -> Json:
         "cpus": str(verdict.cpus),
         "mems": str(verdict.mems),
         "assignment": assigned(assignment, verdict.homes),
-        "reasons": [_reason(reason) for reason in verdict.reasons],
+        "reasons": [reason(one) for one in verdict.reasons],
         "steps": [step(planned) for planned in plan.steps],
     }
 
@@ -59,13 +59,14 @@ def _device(device: Device, home: Home) -> Json:
     return {"name": device.name, **place}
 
 
-def _reason(reason: Reason) -> Json:
+def reason(one: Reason) -> Json:
+    """One reason."""
     return {
-        "code": reason.code,
-        "severity": reason.severity,
-        "subject": reason.subject,
-        "message": reason.message,
-        "hint": reason.hint,
+        "code": one.code,
+        "severity": one.severity,
+        "subject": one.subject,
+        "message": one.message,
+        "hint": one.hint,
     }
 
 

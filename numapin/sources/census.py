@@ -121,7 +121,7 @@ class Census:
         if member.facts_due <= now:
             member.variables = tasks.variables(self._proc, member.pid, self._variables)
             member.devices = tasks.open_files(self._proc, member.pid, self._devices) if self._devices else None
-            member.memory_policy = tasks.memory_policy(self._proc, member.pid)
+            member.memory_policy = tasks.memory_policy(self._proc, member.pid, member.pid)
             member.facts_due = now + (SOON if self._devices and not member.devices else MOST_SECONDS)
         threads = tuple(member.threads.values())
         facts = (member.variables, member.devices, member.names, member.memory_policy)

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from numapin.assignment import MARKER, Container, Realtime
+from numapin.assignment import Container, Realtime
 from numapin.ids import CpuSet
+from numapin.marker import MARKER
 from numapin.sources.cgroup import Limits
 from numapin.sources.environment import binders
 from numapin.sources.parsing import number, read

@@ -12,8 +12,8 @@ from numapin.errors import CannotRead
 MOST_BYTES = 1 << 20
 """No file that is read here is longer; one that is, is hostile or broken."""
 
-LONGER = {"environ": 8 << 20, "unix": 64 << 20, "mountinfo": 64 << 20}
-"""But for these: an environment may come to 2 MiB and more, and sockets and mounts have no bound."""
+LONGER = {"environ": 8 << 20, "unix": 64 << 20, "mountinfo": 64 << 20, "numa_maps": 64 << 20}
+"""But for these: an environment may come to 2 MiB and more, and sockets, mounts and mappings have no bound."""
 
 
 class Root(Protocol):

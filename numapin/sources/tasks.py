@@ -88,13 +88,13 @@ def open_files(proc: str, pid: int, among: Iterable[str]) -> frozenset[str] | No
     return frozenset(found)
 
 
-def memory_policy(proc: str, pid: int) -> str | None:
-    """The policy of the main thread, from the first line of numa_maps(5): `bind=static:0`; None where it is hidden.
+def memory_policy(proc: str, pid: int, tid: int) -> str | None:
+    """The policy of a thread, from the first line of numa_maps(5): `bind=static:0`; None where it is hidden.
 
     One short read: the kernel looks at the first mapping only, not at those of hundreds of GiB.
     """
     try:
-        with open(f"{proc}/{pid}/numa_maps", "rb", buffering=0) as file:
+        with open(f"{proc}/{pid}/task/{tid}/numa_maps", "rb", buffering=0) as file:
             words = file.read(256).decode("ascii", "replace").split(" ")
     except OSError:
         return None

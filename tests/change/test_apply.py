@@ -7,6 +7,7 @@ import pytest
 from numapin.apply import apply, describe_refusal, refusals
 from numapin.assignment import Assignment, Permissions
 from numapin.ids import CpuSet, NodeSet
+from numapin.marker import Marker
 from numapin.plan import Plan, PlannedStep
 from numapin.policies import MPOL_BIND, MPOL_F_STATIC_NODES, MPOL_LOCAL, MPOL_PREFERRED, MemoryPolicy, Scheduling
 from numapin.steps import Execute, PinInterrupt, SetAffinity, SetMemoryPolicy, SetScheduling
@@ -16,7 +17,8 @@ CPUS, NODES, NIC_CPUS = CpuSet.of([0, 1, 2, 3]), NodeSet.of([0]), CpuSet.of([2, 
 NIC = "mlx5_0 (0000:3c:00.0)"
 AFFINITY, MEMORY, FIFO = SetAffinity(CPUS), SetMemoryPolicy("bind", NODES), SetScheduling(1)
 FIRST, SECOND = PinInterrupt(100, NIC_CPUS, NIC), PinInterrupt(101, NIC_CPUS, NIC)
-EXEC = Execute("/bin/server", ("server", "a"), "v1")
+MARKER = Marker("single-numa-node", NodeSet.of([0]), CpuSet.of(range(4)), NodeSet.of([0]))
+EXEC = Execute("/bin/server", ("server", "a"), MARKER)
 ALL = (AFFINITY, MEMORY, FIFO, FIRST, SECOND, EXEC)
 CALLS = [
     "set_affinity 0-3",
@@ -24,8 +26,10 @@ CALLS = [
     "set_scheduling SCHED_FIFO priority=1 reset_on_fork",
     "set_interrupt_affinity 100 2-3",
     "set_interrupt_affinity 101 2-3",
-    "execute /bin/server server a [v1]",
+    f"execute /bin/server server a [{MARKER}]",
 ]
+UNBOUND = CALLS[-1].replace("cpus=0-3 mems=0", "cpus= mems=")
+"""The marker says only what was bound."""
 SETTERS = ("set_affinity", "set_memory_policy", "set_scheduling", "set_interrupt_affinity")
 
 
@@ -105,7 +109,7 @@ def test_a_refusal_that_is_only_tried_is_told_and_passed():
     modes = dict.fromkeys(("affinity", "mempolicy", "scheduler", "irq"), "try")
     seen = Watched(FakeKernel(refuses=refuses), plan_of(*ALL, **modes))
     assert seen.outcomes == ["refused"] * 5 + ["done"]
-    assert seen.kernel.calls[-1] == CALLS[-1]
+    assert seen.kernel.calls[-1] == UNBOUND
     assert refusals(seen.plan) == ()
     assert [step.errno for step in seen.plan.steps[:5]] == [errno.EPERM] * 3 + [errno.ENOSPC] * 2
     assert all(step.hint for step in seen.plan.steps[:5])
@@ -116,7 +120,7 @@ def test_a_step_that_was_skipped_stays_skipped():
     steps = tuple(PlannedStep(step, "off", "skipped", hint="off") for step in ALL[:5])
     unreadable = {name: [errno.EPERM] * 9 for name in ("affinity", "memory_policy", "scheduling", "interrupt_affinity")}
     seen = Watched(FakeKernel(refuses=unreadable), Plan((*steps, PlannedStep(EXEC, "require"))))
-    assert (seen.kernel.calls, seen.outcomes) == (CALLS[-1:], ["skipped"] * 5 + ["done"])
+    assert (seen.kernel.calls, seen.outcomes) == ([UNBOUND], ["skipped"] * 5 + ["done"])
 
 
 def test_an_exec_that_is_refused_comes_back_with_its_errno():

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from numapin.cli.options import EVERY
+from numapin.cli.table import EVERY
 from numapin.errors import Exit
 from numapin.reasons import MEANINGS
 

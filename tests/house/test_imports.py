@@ -11,7 +11,8 @@ PURE = {"abc", "collections", "enum", "errno", "functools", "itertools", "math",
 PURE |= {"__future__", "fnmatch"}
 PURE |= {"dataclasses"}  # numapin.values, for whoever asks what a value's fields are
 
-VALUES = {"assignment", "engine", "errors", "ids", "settings", "topology", "tree", "values"}
+VALUES = {"assignment", "engine", "errors", "ids", "marker", "server", "settings", "topology", "tree"}
+VALUES |= {"values"}
 """The deciders' value modules: what readers fill."""
 
 HOMES = {

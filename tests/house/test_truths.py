@@ -8,7 +8,7 @@ import typing
 import pytest
 
 from numapin import hints, reasons, settings, steps
-from numapin.cli import options
+from numapin.cli import options, table
 from numapin.errors import Exit
 from numapin.plan import Outcome
 from tests.house.modules import PACKAGE, sources, tree
@@ -19,7 +19,9 @@ FINDERS = {"Finding", "Note", "Reason"}
 
 
 def speaking() -> list[str]:
-    return [module for module in sources() if module.startswith(("numapin.verdict", "numapin.sources"))]
+    return [
+        module for module in sources() if module.startswith(("numapin.verdict", "numapin.proof", "numapin.sources"))
+    ]
 
 
 def raised() -> set[str]:
@@ -34,7 +36,7 @@ def raised() -> set[str]:
 
 
 def written() -> set[str]:
-    """Every text in verdict and sources that looks like a code."""
+    """Every text in verdict, proof and sources that looks like a code."""
     nodes = [node for module in speaking() for node in ast.walk(tree(module)) if isinstance(node, ast.Constant)]
     return {node.value for node in nodes if isinstance(node.value, str) and CODE.fullmatch(node.value)}
 
@@ -71,7 +73,7 @@ def field_words(name: str) -> set[str]:
     return {word for one in kinds if typing.get_origin(one) is typing.Literal for word in typing.get_args(one)}
 
 
-@pytest.mark.parametrize("option", options.EVERY, ids=lambda option: option.name)
+@pytest.mark.parametrize("option", table.EVERY, ids=lambda option: option.name)
 def test_an_option_takes_the_words_of_its_field(option):
     """No word that the settings do not know, and none missing."""
     if option.field not in options.FIELDS:
@@ -88,7 +90,7 @@ def test_an_option_takes_the_words_of_its_field(option):
 
 def test_every_setting_is_an_option():
     """But what is said of the options themselves."""
-    assert {option.field for option in options.EVERY} >= options.FIELDS - {"explicit"}
+    assert {option.field for option in table.EVERY} >= options.FIELDS - {"explicit"}
 
 
 def test_defaults_are_those_of_the_settings():
@@ -129,5 +131,5 @@ def test_the_schema_lists_what_there_is():
 
 def test_the_schemas_say_which_form_they_are():
     """The name that a report carries is the schema's own."""
-    for name in ("report", "topology"):
+    for name in ("report", "topology", "verify"):
         assert schema(name)["properties"]["schema"]["const"] == f"numapin.{name}/v1"

@@ -21,7 +21,9 @@ class Proc:
         (folder / "fd").mkdir(parents=True)
         (folder / "stat").write_text(f"{pid} (a) b (c)) S {parent} " + " ".join(["0"] * 17) + f" {pid * 7} 0\n")
         (folder / "environ").write_text(environ)
-        (folder / "numa_maps").write_text(f"55d8 {policy} file=/x mapped=1 N0=1\n55d9 default\n")
+        (folder / "task" / str(pid)).mkdir(parents=True)
+        maps = f"55d8 {policy} file=/x mapped=1 N0=1\n55d9 default\n"
+        (folder / "task" / str(pid) / "numa_maps").write_text(maps)
         self.title(pid, title)
         for place, name in enumerate(names):
             self.name(pid, pid + place, name)
@@ -178,10 +180,11 @@ def test_a_server_that_ended_is_an_empty_tree(proc):
     ],
 )
 def test_the_policy_is_that_of_the_first_mapping(tmp_path, text, expected):
-    (tmp_path / "7").mkdir()
-    (tmp_path / "7" / "numa_maps").write_text(text)
-    assert tasks.memory_policy(str(tmp_path), 7) == expected
-    assert tasks.memory_policy(str(tmp_path), 8) is None
+    place = tmp_path / "7" / "task" / "7"
+    place.mkdir(parents=True)
+    (place / "numa_maps").write_text(text)
+    assert tasks.memory_policy(str(tmp_path), 7, 7) == expected
+    assert tasks.memory_policy(str(tmp_path), 7, 8) is None
 
 
 @pytest.mark.parametrize("stat", ["", "7", "7 (x", "7 (x) S\n", "7 (x) S one two", "\0" * 100])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from numapin.cli.options import ASSIGNED, EVERY, OWN, READING
+from numapin.cli.table import ASSIGNED, EVERY, OWN, READING
 from tests.speak.inside import TWO_NODES, machine, status
 
 FULL = ("run", "check", "plan")
@@ -38,13 +38,17 @@ GIVEN = {
     "keep": "1",
     "metrics": "/nowhere/at/all",
     "pid": "1",
+    "quick": "1",
+    "tree": "1",
+    "pages": "maps",
     "root": "",
     "format": "json",
     "log-format": "json",
     "termination-log": "/nowhere/at/all",
 }
 """A value for every option, none of them its default."""
-ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics", "pid"}
+ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics"}
+ELSEWHERE |= {"pid", "quick", "tree", "pages"}
 """Options whose effect is not in a dry run's report; other tests hold them."""
 
 ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles"}
