@@ -5,8 +5,8 @@
  * no preprocessor: there are only declarations here, which C allows to be repeated, so that no
  * include guard is needed.
  *
- * Every function returns 0, or -errno as the kernel gave it. None allocates, none keeps state, and
- * none changes anything but the calling thread or the thread named by tid (0 is the caller).
+ * Every function returns 0, or what its comment says, or -errno as the kernel gave it. None allocates, none keeps
+ * state, and none changes anything but the calling thread or the thread named by tid (0 is the caller).
  */
 
 /*
@@ -53,3 +53,15 @@ int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority,
  * -EINVAL: the mask is shorter than the kernel's highest possible CPU; offer more bits. -ESRCH: no such thread.
  */
 int numapin_sched_getaffinity(int tid, unsigned long *cpus, unsigned long bits);
+
+/*
+ * Count an event of one thread in user space, and of the threads that it makes from now on: perf_event_open(2) with
+ * inherit. Returns a file descriptor, closed on exec, from which read(2) gives three 64-bit numbers: the count, how long
+ * it was to be counted and how long it was, in nanoseconds (the kernel takes turns where it has too few counters).
+ *
+ * type, config   PERF_TYPE_ and its event.
+ *
+ * -ENOENT, -EOPNOTSUPP, -EINVAL: this CPU, or this virtual machine, has no such event. -EACCES, -EPERM:
+ * kernel.perf_event_paranoid or a seccomp profile. -EMFILE: RLIMIT_NOFILE. -ESRCH: no such thread.
+ */
+int numapin_perf_open(unsigned int type, unsigned long long config, int tid);

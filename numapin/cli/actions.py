@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from numapin.cli import session
 from numapin.cli.options import Asked
-from numapin.cli.table import ASSIGNED, OTHERS, OWN, PROVING, READING, Option
+from numapin.cli.table import ASSIGNED, MEASURING, OTHERS, OWN, PROVING, READING, Option
 from numapin.command import find_command
 from numapin.errors import NumapinError
 from numapin.plan import Command
@@ -81,6 +81,13 @@ def verify(asked: Asked, _: tuple[str, ...]) -> int:
     return verify_server(asked)
 
 
+def measure(asked: Asked, _: tuple[str, ...]) -> int:
+    """Measure a running server."""
+    from numapin.cli.measuring import measure_server  # noqa: PLC0415 -- what only measure needs
+
+    return measure_server(asked)
+
+
 def show(asked: Asked, _: tuple[str, ...]) -> int:
     """Show the machine, whatever its verdict."""
     from numapin.home import Locator  # noqa: PLC0415 -- what only show needs
@@ -122,5 +129,6 @@ COMMANDS = {
     "plan": Entry(plan, "Print the steps that `numapin run` would take, and take none.", OWN, True),
     "keep": Entry(keep, "Place the threads of a server that runs, and keep them there, until it ends.", OTHERS, False),
     "verify": Entry(verify, "Prove that a running server is still where it was put, and its memory.", PROVING, False),
+    "measure": Entry(measure, "Measure a running server, and compare with an earlier time.", MEASURING, False),
     "show": Entry(show, "Show the machine and this container in it.", (*ASSIGNED, *READING), False),
 }

@@ -40,7 +40,13 @@ def click_option(option: Option) -> click.Option:
     told = f"{option.help}  [default: {shown}]" if option.form and shown is not None else option.help
     if option.form:
         return click.Option(
-            [f"--{option.name}"], type=Text(option), metavar=option.form, help=told, multiple=option.many
+            [f"--{option.name}"],
+            type=Text(option),
+            metavar=option.form,
+            help=told,
+            multiple=option.many,
+            is_flag=False,
+            flag_value=option.bare,
         )
     names = f"--{option.name}/--no-{option.name}" if option.default else f"--{option.name}"
     return click.Option([names], is_flag=True, default=None, help=told)

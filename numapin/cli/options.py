@@ -23,6 +23,15 @@ class Asked:
     quick: bool
     tree: bool
     pages: Counting
+    save: str | None
+    """Empty where it was given without a name."""
+    seconds: int
+    baseline: str | None
+    url: str | None
+    model: str | None
+    clients: int
+    tokens: int
+    prompt_words: int
 
 
 def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:

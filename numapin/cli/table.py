@@ -177,6 +177,22 @@ VERIFYING = (
 )
 """Options about how closely a server is looked at."""
 
+FILES = (
+    Option("save", "FILE", str, None, "Write the results there, as JSON.", bare=""),
+    Option("seconds", "N", whole_number(1, 3600), 30, "How long it may take altogether."),
+)
+"""Options about measuring anything."""
+
+LOADING = (
+    Option("baseline", "FILE", str, None, "Compare with what --save wrote before."),
+    Option("url", "URL", str, None, "Ask this OpenAI-style server for completions meanwhile: http://127.0.0.1:8000."),
+    Option("model", "NAME", str, None, "The model that it is asked for; the first of /v1/models without it."),
+    Option("clients", "N", whole_number(1, 1024), 4, "As many ask at a time."),
+    Option("tokens", "N", whole_number(1, 100_000), 64, "The most that an answer may have."),
+    Option("prompt-words", "N", whole_number(1, 100_000), 128, "Words of each prompt, at random."),
+)
+"""Options about measuring a server."""
+
 OWN = (*JUDGING, *ASSIGNED, *BINDING, *KEEPING, *READING, *SPEAKING)
 """The options of commands about this very container."""
 
@@ -187,4 +203,8 @@ FORM, LOG = READING[1:], SPEAKING[:1]
 PROVING = (*WATCHING, *VERIFYING, *JUDGING, *ASSIGNED, *FORM, *LOG)
 """The options of `verify`."""
 
-EVERY = (*OWN, *WATCHING, *VERIFYING)
+PAGES = VERIFYING[2:]
+MEASURING = (*WATCHING, *FILES, *LOADING, *PAGES, *JUDGING, *ASSIGNED, *FORM, *LOG)
+"""The options of `measure`."""
+
+EVERY = (*OWN, *WATCHING, *VERIFYING, *FILES, *LOADING)

@@ -27,15 +27,15 @@ def verify_server(asked: Asked) -> int:
             raise CannotRead(f"process {pid} was not started by numapin: there is no plan to compare it with", NO_PLAN)
         running = Running(marker, read_server(pid, Looking(threads=False, pages="off")))
         return _report(asked, running, prove(running), planned=True)
-    judged = session.read_and_judge(AnotherProcess(pid), _not_as_if(asked.settings), to_plan=False)
+    judged = session.read_and_judge(AnotherProcess(pid), looking_for_interrupts(asked.settings), to_plan=False)
     if marker is None and judged.exit:
         # Nobody could say where it belongs.
         session.print_lines(text.verdict_lines(judged.verdict, colour=session.is_colourful()))
         return int(judged.exit)
     expected = marker or _marker(judged.verdict)
-    pins = tuple(_pins(judged))
-    server = read_server(pid, Looking(pages=asked.pages, interrupts=tuple(pin.irq for pin in pins)))
-    running = Running(expected, server, judged.topology, pins)
+    own = tuple(pins(judged))
+    server = read_server(pid, Looking(pages=asked.pages, interrupts=tuple(pin.irq for pin in own)))
+    running = Running(expected, server, judged.topology, own)
     return _report(asked, running, prove(running), planned=marker is not None)
 
 
@@ -51,7 +51,7 @@ def find_server() -> int:
     raise CannotRead("there is no process here that numapin started", "Name the server by --pid N.")
 
 
-def _not_as_if(settings: Settings) -> Settings:
+def looking_for_interrupts(settings: Settings) -> Settings:
     """Where somebody asks for the interrupts of a server, they are read whatever `run` was to do with them."""
     return replace(settings, irq="try")
 
@@ -60,7 +60,7 @@ def _marker(verdict: Verdict) -> Marker:
     return Marker(verdict.policy, verdict.nodes, verdict.cpus, verdict.mems)
 
 
-def _pins(judged: session.Judged) -> Iterator[Pin]:
+def pins(judged: session.Judged) -> Iterator[Pin]:
     """Interrupts of the container's own devices, each with its device's node; on a bare host nobody knows whose."""
     if judged.assignment.container.host_network and not judged.settings.explicit & {"nics", "rdma"}:
         return

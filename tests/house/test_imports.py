@@ -11,12 +11,12 @@ PURE = {"abc", "collections", "enum", "errno", "functools", "itertools", "math",
 PURE |= {"__future__", "fnmatch"}
 PURE |= {"dataclasses"}  # numapin.values, for whoever asks what a value's fields are
 
-VALUES = {"assignment", "engine", "errors", "ids", "marker", "server", "settings", "topology", "tree"}
+VALUES = {"assignment", "counters", "engine", "errors", "ids", "marker", "server", "settings", "topology", "tree"}
 VALUES |= {"values"}
 """The deciders' value modules: what readers fill."""
 
 HOMES = {
-    "click": ("numapin.cli.commands", "numapin.cli"),
+    "click": ("numapin.cli.commands", "numapin.cli.progress", "numapin.cli"),
     "psutil": ("numapin.sources.pod",),
     "pynvml": ("numapin.sources.nvml",),
     "pyroute2": ("numapin.sources.netlink",),

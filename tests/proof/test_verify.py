@@ -3,14 +3,13 @@
 import json
 import os
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from tests.change.launch import MODULE, environment
 from tests.keeper.engine import Engine
+from tests.render.test_schema import validator
 
 RUN = ("run", "--policy", "best-effort", "--unknown", "warn", "--irq", "off")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -47,9 +46,7 @@ def test_the_report_keeps_to_its_schema():
     with bound() as engine:
         done = verify("--pid", str(engine.pid), "--format", "json")
     report = json.loads(done.stdout)
-    schema = json.loads(files("numapin.render").joinpath("verify.schema.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(report)
+    validator("verify").validate(report)
     assert (report["verdict"], report["against"], report["counted"]) == ("aligned", "plan", "maps")
     assert {policy for one in report["processes"] for policy in one["memory_policies"]} == {"bind=static:0"}
 

@@ -41,6 +41,14 @@ GIVEN = {
     "quick": "1",
     "tree": "1",
     "pages": "maps",
+    "save": "/nowhere/at/all",
+    "seconds": "7",
+    "baseline": "/nowhere/at/all",
+    "url": "http://127.0.0.1:8000",
+    "model": "tiny",
+    "clients": "2",
+    "tokens": "8",
+    "prompt-words": "9",
     "root": "",
     "format": "json",
     "log-format": "json",
@@ -48,10 +56,11 @@ GIVEN = {
 }
 """A value for every option, none of them its default."""
 ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics"}
-ELSEWHERE |= {"pid", "quick", "tree", "pages"}
+ELSEWHERE |= {"pid", "quick", "tree", "pages", "save", "seconds", "baseline", "url", "model", "clients", "tokens"}
+ELSEWHERE |= {"prompt-words"}
 """Options whose effect is not in a dry run's report; other tests hold them."""
 
-ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles"}
+ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles", "save", "baseline", "url", "model"}
 """Options that take every text."""
 
 ONE_OF_EACH = ["--gpus", "0", "--rdma", "mlx5_0", "--nics", "none"]

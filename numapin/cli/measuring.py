@@ -1,0 +1,126 @@
+"""`numapin measure`: what the kernel, the CPU and a load say of a running server, beside an earlier measurement."""
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from numapin.cli import session
+from numapin.cli.options import Asked
+from numapin.cli.progress import wait
+from numapin.cli.saving import load, save
+from numapin.cli.verifying import find_server, looking_for_interrupts, pins
+from numapin.counters import Counts
+from numapin.errors import CannotRead, Exit, UsageError
+from numapin.figures import Figure, Row, compare
+from numapin.figures.counting import Measured, counting
+from numapin.figures.serving import NO_URL, serving
+from numapin.ids import NodeSet
+from numapin.kernel.perf import Counters
+from numapin.load import Asking, Loop
+from numapin.render import figures as render
+from numapin.server import Server
+from numapin.sources import tasks
+from numapin.sources.another import AnotherProcess
+from numapin.sources.counters import read_counts
+from numapin.sources.server import PROC, Looking, read_marker, read_server
+from numapin.values import value
+
+SCHEMA = "numapin.measure/v1"
+
+
+@value
+class Subject:
+    """The server that is measured, and where it belongs."""
+
+    pid: int
+    started: tuple[int, int] | None
+    judged: session.Judged
+    nodes: NodeSet
+    devices: Mapping[int, int]
+    """Node of the device, by interrupt."""
+
+    def lives(self) -> bool:
+        """Whether it is still the process that it was."""
+        return tasks.parent_and_start(PROC, self.pid) == self.started
+
+
+def measure_server(asked: Asked) -> int:
+    """Measure, show, save."""
+    baseline = _baseline(asked.baseline)
+    if asked.save == "":
+        raise UsageError("--save needs a FILE")
+    subject = _subject(asked)
+    figures, server = _measure(asked, subject)
+    record = {
+        "schema": SCHEMA,
+        "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "title": server.tree[0].title,
+        "seconds": asked.seconds,
+        "nodes": list(subject.nodes),
+        "url": asked.url,
+        "figures": render.record(figures),
+    }
+    if asked.save:
+        save(asked.save, record)
+    if asked.format == "json":
+        session.print_json(record)
+        return Exit.ALIGNED
+    session.print_lines([f"{server.tree[0].label}, {asked.seconds} s; its node: {subject.nodes or 'unknown'}"])
+    session.print_lines(render.table(_asked_for(compare(figures, baseline or {})), compared=baseline is not None))
+    return Exit.ALIGNED
+
+
+def _asked_for(rows: tuple[Row, ...]) -> list[Row]:
+    """Without --url, now and then, nobody waits for latencies."""
+    return [row for row in rows if row.before is not None or row.notes[1] != NO_URL]
+
+
+def _baseline(path: str | None) -> dict[str, Figure] | None:
+    if path is None:
+        return None
+    try:
+        return render.figures_of(load(path, SCHEMA))
+    except ValueError as error:
+        raise UsageError(f"{path} is no measurement: {error}") from None
+
+
+def _subject(asked: Asked) -> Subject:
+    """Read once who it is, and where it belongs: as it was started, else as the verdict of now says."""
+    pid = asked.pid or find_server()
+    started = tasks.parent_and_start(PROC, pid)
+    if started is None:
+        raise CannotRead(f"there is no process {pid} here", "A sidecar sees the server's under shareProcessNamespace.")
+    judged = session.read_and_judge(AnotherProcess(pid), looking_for_interrupts(asked.settings), to_plan=False)
+    marker = read_marker(pid)
+    nodes = marker.nodes if marker else judged.verdict.nodes
+    devices = {pin.irq: pin.node for pin in pins(judged)}
+    return Subject(pid, started, judged, nodes, devices)
+
+
+def _measure(asked: Asked, subject: Subject) -> tuple[list[Figure], Server]:
+    with ExitStack() as stack:
+        before, _ = _look(subject, Looking(threads=False, pages="off"))
+        events = Counters(before.busiest)
+        stack.callback(events.close)
+        loop = _start_load(asked)
+        wait(f"measuring process {subject.pid}", asked.seconds, subject.lives)
+        answered = loop.stop() if loop else None
+        counted = events.read()
+        if not subject.lives():
+            raise CannotRead(f"process {subject.pid} ended while it was measured")
+        after, server = _look(subject, Looking(threads=False, pages=asked.pages))
+    measured = Measured(before, after, counted, subject.judged.topology, subject.nodes, subject.devices)
+    return [*serving(answered), *counting(measured)], server
+
+
+def _look(subject: Subject, looking: Looking) -> tuple[Counts, Server]:
+    server = read_server(subject.pid, looking)
+    nodes = [node.id for node in subject.judged.topology.nodes]
+    root = AnotherProcess(subject.pid)
+    return read_counts(server.tree, root, subject.devices, nodes, server.pages), server
+
+
+def _start_load(asked: Asked) -> Loop | None:
+    if asked.url is None:
+        return None
+    return Loop(Asking(asked.url, asked.model, asked.clients, asked.tokens, asked.prompt_words))
