@@ -39,14 +39,14 @@ def click_option(option: Option) -> click.Option:
     shown = ",".join(option.default) or None if isinstance(option.default, tuple) else option.default
     told = f"{option.help}  [default: {shown}]" if option.form and shown is not None else option.help
     if option.form:
+        bare: dict[str, Any] = {} if option.bare is None else {"is_flag": False, "flag_value": option.bare}
         return click.Option(
             [f"--{option.name}"],
             type=Text(option),
             metavar=option.form,
             help=told,
             multiple=option.many,
-            is_flag=False,
-            flag_value=option.bare,
+            **bare,
         )
     names = f"--{option.name}/--no-{option.name}" if option.default else f"--{option.name}"
     return click.Option([names], is_flag=True, default=None, help=told)

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import click
-
 TICK = 0.1
 Advance = Callable[[int], object]
 """Told how many steps more were done."""
@@ -18,6 +16,8 @@ def progress(label: str, steps: int) -> Iterator[Advance]:
     if not (sys.stderr and sys.stderr.isatty()):
         yield lambda _: None
         return
+    import click  # noqa: PLC0415 -- the command line may have been read without it
+
     with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:
         yield bar.update
 

@@ -119,9 +119,9 @@ def test_the_table_has_a_footnote_for_every_dash():
     )
     assert found == [
         "               before      now  change",
-        "latency (ms)   4 100.0  1 000.0   -76 %",
-        "rate (1/s)        2.00    – [1]       –",
-        "c                  1.0    – [1]       –",
+        "latency (ms)  4 100.0  1 000.0   -76 %",
+        "rate (1/s)       2.00    – [1]       –",
+        "c                 1.0    – [1]       –",
         "[1] no load",
     ]
 
