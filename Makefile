@@ -47,4 +47,4 @@ setup: ## what is missing: compiler, libnuma, .venv
 	@tools/setup
 
 clean: ## everything that setup and the tools made here
-	rm -rf .venv build dist *.egg-info numapin/_native*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info numapin/_native*.so numapin/_bench*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

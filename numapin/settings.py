@@ -19,6 +19,10 @@ NONE = ("none",)
 """The value of a device option that takes all devices of its kind out of the judgement."""
 
 
+BENCH_FILE = "/var/lib/numapin/bench.json"
+"""Where `bench --save` writes, and hints of a mismatch look, unless told otherwise."""
+
+
 @value
 class Hot:
     """Threads that are to be hot, and how hot."""
@@ -50,6 +54,8 @@ class Settings:
     cpus: CpuSet | None = None
     mems: NodeSet | None = None
     narrow: bool = True
+    bench: str = BENCH_FILE
+    """What `bench` saved: what a mismatch costs here."""
     cpu: Mode = "require"
     memory: Mode = "require"
     irq: Mode = "try"

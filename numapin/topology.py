@@ -58,6 +58,8 @@ class Topology:
     pci: Mapping[PciAddress, PciDevice] = field(default_factory=dict)
     siblings: Mapping[int, CpuSet] = field(default_factory=dict)
     """Hardware threads of the same core, by CPU; CPUs whose topology files are absent are not in it."""
+    latencies: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    """Nanoseconds by node of the CPU and node of the memory, where `bench` was ever run here."""
 
     def node(self, node_id: int) -> Node | None:
         """The node of that id, or None."""

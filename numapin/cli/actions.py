@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from numapin.cli import session
 from numapin.cli.options import Asked
-from numapin.cli.table import ASSIGNED, MEASURING, OTHERS, OWN, PROVING, READING, Option
+from numapin.cli.table import ASSIGNED, BENCH, MEASURING, OTHERS, OWN, PROVING, READING, Option
 from numapin.command import find_command
 from numapin.errors import NumapinError
 from numapin.plan import Command
@@ -88,6 +88,13 @@ def measure(asked: Asked, _: tuple[str, ...]) -> int:
     return measure_server(asked)
 
 
+def bench(asked: Asked, _: tuple[str, ...]) -> int:
+    """Measure this machine."""
+    from numapin.cli.benching import bench_machine  # noqa: PLC0415 -- what only bench needs
+
+    return bench_machine(asked)
+
+
 def show(asked: Asked, _: tuple[str, ...]) -> int:
     """Show the machine, whatever its verdict."""
     from numapin.home import Locator  # noqa: PLC0415 -- what only show needs
@@ -130,5 +137,6 @@ COMMANDS = {
     "keep": Entry(keep, "Place the threads of a server that runs, and keep them there, until it ends.", OTHERS, False),
     "verify": Entry(verify, "Prove that a running server is still where it was put, and its memory.", PROVING, False),
     "measure": Entry(measure, "Measure a running server, and compare with an earlier time.", MEASURING, False),
+    "bench": Entry(bench, "Measure this machine's memory, from each node to each.", BENCH, False),
     "show": Entry(show, "Show the machine and this container in it.", (*ASSIGNED, *READING), False),
 }

@@ -32,6 +32,7 @@ class Asked:
     clients: int
     tokens: int
     prompt_words: int
+    megabytes: int
 
 
 def resolve(given: Mapping[str, Any], environment: Mapping[str, str]) -> Asked:

@@ -57,6 +57,12 @@ def read_and_judge(root: Root, settings: Settings, *, to_plan: bool = True) -> J
     """Read the machine through a root and judge this container; `to_plan`: also what only a plan needs."""
     topology, assignment = read_machine(root, settings)
     verdict = judge(topology, assignment, settings)
+    if verdict.errors:
+        # Only hints change by it: who starts aligned reads no more.
+        from numapin.sources.memory_speed import read_latencies  # noqa: PLC0415
+
+        topology = replace(topology, latencies=read_latencies(root, settings.bench))
+        verdict = judge(topology, assignment, settings) if topology.latencies else verdict
     profiles: Mapping[str, Profile] = {}
     if to_plan and needs_keeper(assignment, settings, verdict):
         from numapin.sources.profiles import read_profiles  # noqa: PLC0415 -- few servers have a keeper

@@ -20,7 +20,7 @@ from numapin.cli.texts import (
     whole_number,
     word,
 )
-from numapin.settings import AUTO
+from numapin.settings import AUTO, BENCH_FILE
 from numapin.values import value
 
 PREFIX = "NUMAPIN_"
@@ -72,6 +72,9 @@ JUDGING = (
     Option("unknown", "fail|warn", choice("fail|warn"), "fail", "A device or machine whose node nobody can say."),
     Option("expect-gpus", "N", whole_number(0, MANY), None, "As many accelerators must be visible."),
     Option("expect-rdma", "N", whole_number(0, MANY), None, "As many RDMA devices must be visible."),
+    Option(
+        "bench", "FILE", absolute_path, BENCH_FILE, "What bench --save wrote: hints say what a mismatch costs here."
+    ),
     Option("narrow", "", switch, True, "More CPUs or memory nodes than needed: bind to those needed / misaligned."),
 )
 """Options that say what is judged."""
@@ -193,6 +196,9 @@ LOADING = (
 )
 """Options about measuring a server."""
 
+BENCHING = (Option("megabytes", "N", whole_number(1, 1_000_000), 512, "Memory to measure with."),)
+"""Options about measuring the machine."""
+
 OWN = (*JUDGING, *ASSIGNED, *BINDING, *KEEPING, *READING, *SPEAKING)
 """The options of commands about this very container."""
 
@@ -207,4 +213,7 @@ PAGES = VERIFYING[2:]
 MEASURING = (*WATCHING, *FILES, *LOADING, *PAGES, *JUDGING, *ASSIGNED, *FORM, *LOG)
 """The options of `measure`."""
 
-EVERY = (*OWN, *WATCHING, *VERIFYING, *FILES, *LOADING)
+BENCH = (*FILES, *BENCHING, *ASSIGNED[:1], *ASSIGNED[4:], *FORM, *LOG)
+"""The options of `bench`."""
+
+EVERY = (*OWN, *WATCHING, *VERIFYING, *FILES, *LOADING, *BENCHING)

@@ -30,7 +30,7 @@ def test_the_same_build_serves_an_older_base(builder, cpu):
     assert parse(done.out).policies == {f"bind=static:{cpu.node}"}
 
 
-@pytest.mark.parametrize("library", ["_native.abi3.so", "libnuma.so.1"])
+@pytest.mark.parametrize("library", ["_native.abi3.so", "_bench.abi3.so", "libnuma.so.1"])
 def test_a_library_needs_no_newer_glibc_than_the_oldest_system_has(tree, library):
     """Objdump -T names the version of every symbol that the loader will ask for."""
     path = tree / "opt/numapin/lib/numapin" / library

@@ -31,6 +31,7 @@ FLOORS = {
     "numapin.proof": DECIDE,
     "numapin.reasons": DECIDE,
     "numapin.server": DECIDE,
+    "numapin.speed": DECIDE,
     "numapin.settings": DECIDE,
     "numapin.shares": DECIDE,
     "numapin.steps": DECIDE,
@@ -126,4 +127,4 @@ def _imports(module: str, node: ast.AST, *, in_function: bool) -> Iterator[Impor
 
 
 def _target(module: str, name: str) -> str:
-    return f"{module}.{name}" if f"{module}.{name}" in sources() or name == "_native" else module
+    return f"{module}.{name}" if f"{module}.{name}" in sources() or name in ("_native", "_bench") else module

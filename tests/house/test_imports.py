@@ -11,8 +11,8 @@ PURE = {"abc", "collections", "enum", "errno", "functools", "itertools", "math",
 PURE |= {"__future__", "fnmatch"}
 PURE |= {"dataclasses"}  # numapin.values, for whoever asks what a value's fields are
 
-VALUES = {"assignment", "counters", "engine", "errors", "ids", "marker", "server", "settings", "topology", "tree"}
-VALUES |= {"values"}
+VALUES = {"assignment", "counters", "engine", "errors", "ids", "marker", "server", "settings", "speed", "topology"}
+VALUES |= {"tree", "values"}
 """The deciders' value modules: what readers fill."""
 
 HOMES = {
@@ -95,6 +95,7 @@ def test_only_what_changes_things_reaches_the_kernel():
     """One door: numapin.kernel is made by `run` alone, the C module by it alone."""
     assert {one.importer for one in imports() if one.module == "numapin.kernel"} == {"numapin.cli.running"}
     assert {one.importer for one in imports() if one.module == "numapin._native"} == {"numapin.kernel.calls"}
+    assert {one.importer for one in imports() if one.module == "numapin._bench"} == {"numapin.kernel.bench"}
 
 
 def test_a_dry_run_has_no_way_to_the_kernel():

@@ -131,5 +131,5 @@ def test_the_schema_lists_what_there_is():
 
 def test_the_schemas_say_which_form_they_are():
     """The name that a report carries is the schema's own."""
-    for name in ("report", "topology", "verify", "measure"):
+    for name in ("report", "topology", "verify", "measure", "bench"):
         assert schema(name)["properties"]["schema"]["const"] == f"numapin.{name}/v1"

@@ -49,6 +49,8 @@ GIVEN = {
     "clients": "2",
     "tokens": "8",
     "prompt-words": "9",
+    "megabytes": "8",
+    "bench": "/nowhere/at/all",
     "root": "",
     "format": "json",
     "log-format": "json",
@@ -57,7 +59,7 @@ GIVEN = {
 """A value for every option, none of them its default."""
 ELSEWHERE = {"root", "format", "log-format", "termination-log", "scope", "profiles", "metrics"}
 ELSEWHERE |= {"pid", "quick", "tree", "pages", "save", "seconds", "baseline", "url", "model", "clients", "tokens"}
-ELSEWHERE |= {"prompt-words"}
+ELSEWHERE |= {"prompt-words", "megabytes", "bench"}
 """Options whose effect is not in a dry run's report; other tests hold them."""
 
 ANY_TEXT = {"root", "termination-log", "hot", "hot-nice", "profiles", "save", "baseline", "url", "model"}
