@@ -11,8 +11,8 @@ from numapin.values import value
 
 ANONYMOUS = Kind("remote_memory_percent", "its anonymous memory on other nodes", "%", "lower")
 GROWTH = Kind("remote_growth_mib", "its memory's growth on other nodes", "MiB/s", "lower")
-OTHER = Kind("other_node_per_second", "pages allocated from other nodes, whole machine", "1/s", "lower", 0)
-MISSED = Kind("numa_miss_per_second", "pages allocated off the wanted node, whole machine", "1/s", "lower", 0)
+OTHER = Kind("other_node_per_second", "page allocations from other nodes, whole machine", "1/s", "lower", 0)
+MISSED = Kind("numa_miss_per_second", "page allocations off the wanted node, whole machine", "1/s", "lower", 0)
 DRAM = Kind("remote_reads_percent", "memory reads served by other nodes", "%", "lower")
 CACHE = Kind("llc_hit_percent", "last-level cache (L3) hit rate", "%", "higher")
 VOLUNTARY = Kind("voluntary_switches", "context switches, voluntary", "1/s", "", 0)

@@ -44,7 +44,8 @@ def _threads(case: Running, process: Process) -> Iterator[Finding]:
     if not case.marker.cpus:
         return
     states = list(case.server.states(process))
-    away = {tid: state.cpus for tid, state in states if state.cpus is not None and not state.cpus <= case.marker.cpus}
+    masks = {tid: state.cpus for tid, state in states if state.cpus is not None}
+    away = {tid: cpus for tid, cpus in masks.items() if not cpus <= case.marker.cpus and not _is_forced(case, cpus)}
     if not away:
         return
     where = CpuSet()
@@ -53,6 +54,11 @@ def _threads(case: Running, process: Process) -> Iterator[Finding]:
     belongs = f"{'it belongs' if len(away) == 1 else 'they belong'} on {case.at(case.marker.cpus)}"
     message = f"{_some(process, list(away), len(states))} may run on {case.at(where)}{case.binders(process)}; {belongs}"
     yield Finding("THREADS_ASTRAY", process.label, message)
+
+
+def _is_forced(case: Running, cpus: CpuSet) -> bool:
+    """The kernel gives a thread all of a cpuset that took its CPUs away: that cause has been told."""
+    return cpus == case.server.cpuset and bool(case.marker.cpus - cpus)
 
 
 def _policies(case: Running, process: Process) -> Iterator[Finding]:

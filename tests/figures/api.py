@@ -55,9 +55,9 @@ class Api(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(*other: Any) -> Iterator[tuple[str, list[dict]]]:
+def serving(*other: Any, kind: type[Api] = Api) -> Iterator[tuple[str, list[dict]]]:
     """Its URL, and the bodies that it was asked with; `other`: what it says instead of tokens, and the status."""
-    kind = type("Serving", (Api,), {"answer": other or None, "asked": []})
+    kind = type("Serving", (kind,), {"answer": other or None, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

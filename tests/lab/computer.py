@@ -94,6 +94,8 @@ class Computer:
     """Of two nodes, the lower first; `REMOTE` where none is given."""
     remapping: bool = False
     """Interrupt remapping (VT-d): an interrupt moves at once, not with the next one that comes."""
+    claims: tuple[int, int] | None = None
+    """What the firmware's HMAT says of each node's memory, for its own CPUs: nanoseconds and MB/s."""
 
     @property
     def kernel_options(self) -> str:
@@ -116,13 +118,13 @@ class Computer:
         sockets = len({node.socket for node in self.nodes if node.cpus})
         cpus, memory = sum(node.cpus for node in self.nodes), sum(node.memory for node in self.nodes)
         # A CPU without AVX: emulated, wide vectors and five page table levels cost more than they give.
-        machine = ["-machine", "q35", "-cpu", "Nehalem", "-m", f"{memory}M"]
+        machine = ["-machine", "q35,hmat=on" if self.claims else "q35", "-cpu", "Nehalem", "-m", f"{memory}M"]
         # Without threads every CPU is a core of its own, and QEMU's CPU options need to name no more than that.
         if cpus // sockets & cpus // sockets - 1:
             raise ValueError(f"{self.name}: {cpus // sockets} CPUs a socket are no power of two")
         machine += ["-smp", f"{cpus},sockets={sockets},cores={cpus // sockets},threads=1"]
         machine += ["-device", "intel-iommu,intremap=on"] if self.remapping else []
-        return [*machine, *self._nodes(), *self._distances(), *self._buses()]
+        return [*machine, *self._nodes(), *self._distances(), *self._claims(), *self._buses()]
 
     def _nodes(self) -> Iterator[str]:
         cores = dict.fromkeys((node.socket for node in self.nodes), 0)
@@ -138,6 +140,17 @@ class Computer:
         numbers = range(len(self.nodes))
         for one, other in ((one, other) for one in numbers for other in numbers if one < other):
             yield from ("-numa", f"dist,src={one},dst={other},val={self.distance(one, other)}")
+
+    def _claims(self) -> Iterator[str]:
+        """QEMU wants one of each for every pair; the kernel shows the best of each node."""
+        if not self.claims:
+            return
+        numbers = range(len(self.nodes))
+        for one, other in ((one, other) for one in numbers for other in numbers):
+            times = 1 if one == other else 2
+            place = f"hmat-lb,initiator={one},target={other},hierarchy=memory,data-type="
+            yield from ("-numa", f"{place}access-latency,latency={self.claims[0] * times}")
+            yield from ("-numa", f"{place}access-bandwidth,bandwidth={self.claims[1] // times}M")
 
     def _buses(self) -> Iterator[str]:
         for number, complex_ in enumerate(self.complexes):

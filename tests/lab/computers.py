@@ -12,8 +12,9 @@ TWO_SOCKETS = Computer(
         # Firmware that says nothing of where this one is: numa_node is -1.
         RootComplex(None, Device("gpu2", "gpu"), Device("nic2", "nic")),
     ),
+    claims=(80, 51200),
 )
-"""One node a socket; an accelerator and a NIC on each, and one of each that nobody can place."""
+"""One node a socket; an accelerator and a NIC on each, and one of each that nobody can place. Firmware with an HMAT."""
 
 MEMORY_NODE = Computer(
     name="memory-node",

@@ -73,6 +73,14 @@ def test_a_drift_comes_alone_and_is_the_verdict(code, facts, message):
     assert found.reasons[0].hint
 
 
+def test_threads_that_a_cpuset_moved_are_told_by_the_cpuset_alone():
+    moved = dict.fromkeys(THREADS, ThreadState(cpus("2-5"), "bind=static:0"))
+    assert [one.code for one in verdict(moved, cpuset=cpus("2-5")).reasons] == ["CPUSET_CHANGED"]
+    assert [one.code for one in verdict(moved).reasons] == ["THREADS_ASTRAY", "THREADS_ASTRAY"]
+    grown = dict.fromkeys(THREADS, ThreadState(cpus("0-7"), "bind=static:0"))
+    assert {one.code for one in verdict(grown, cpuset=cpus("0-7")).reasons} == {"THREADS_ASTRAY"}
+
+
 def test_who_is_where_it_should_be_is_told_with_its_memory():
     found = verdict(pages=anonymous(18, 0.001))
     assert found.status == "aligned"
