@@ -22,6 +22,7 @@ from numapin.values import value
 
 SECONDS = 60.0
 """The longest silence of a server."""
+MOST_SAID = 1 << 16
 
 
 @value
@@ -96,12 +97,19 @@ class Loop:
         connection.request("POST", f"{self._place.path}/completions", json.dumps(body), _headers())
         response = connection.getresponse()
         if response.status != http.client.OK:
-            raise ValueError(f"HTTP {response.status}: {response.read(200).decode(errors='replace')}")
+            raise ValueError(f"HTTP {response.status}: {_said(response.read(MOST_SAID))}")
         moments = [begin, *_moments(response)]
         if len(moments) < 2:
             raise ValueError("an answer without a token")
         gaps = tuple(later - earlier for earlier, later in pairwise(moments[1:]))
         return Request(moments[1] - begin, gaps)
+
+
+def _said(content: bytes) -> str:
+    """What the server said of a failure: its message, where it is JSON like OpenAI's."""
+    with suppress(ValueError, LookupError, TypeError):
+        return str(json.loads(content)["error"]["message"])[:200]
+    return content[:200].decode(errors="replace")
 
 
 def _moments(response: http.client.HTTPResponse) -> list[float]:

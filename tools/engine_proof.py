@@ -90,6 +90,19 @@ def compare(server: Server, plan: dict[str, Any]) -> None:
     say(f"  the main thread of {name(pid, pid)} has CPU {sorted(own_cpu)} for itself")
 
 
+def verify(server: Server) -> None:
+    """numapin's own word on it, and what a closed loop of completions shows."""
+    pid = str(server.processes()[0].pid)
+    load = ("--url", server.url, "--tokens", "16", "--prompt-words", "32", "--seconds", "5")
+    for words in (("verify", "--tree"), ("measure", *load)):
+        say(f"\n$ numapin {' '.join(words)} --pid {pid}")
+        command = [NUMAPIN, *words, "--pid", pid, "--policy", "best-effort", "--unknown", "warn", "--nics", "none"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        say("  " + "\n  ".join(done.stdout.splitlines()))
+        if done.returncode:
+            raise Wrong(f"numapin {words[0]} ended with {done.returncode}")
+
+
 def until(seen: Any, seconds: float) -> None:
     """Until that is so, or the time is over."""
     end = time.monotonic() + seconds
@@ -107,6 +120,7 @@ def prove(server: Server, plan: dict[str, Any]) -> None:
     until(lambda: any("is hot" in line and "VLLM::Worker" in line for line in server.said()), 10)
     say("  " + "\n  ".join(server.said()) + "\n")
     compare(server, plan)
+    verify(server)
     metrics = Path(f"{server.log.name}.prom").read_text()
     say("  " + next(line for line in metrics.splitlines() if line.startswith("numapin_keeper_threads ")))
     until(lambda: server.answers >= 50, 20)

@@ -67,6 +67,11 @@ class Server:
         self.process = subprocess.Popen([*front(), *command], env=environment, stdout=self.log, stderr=self.log)
         self._asking = threading.Thread(target=self._ask, daemon=True)
 
+    @property
+    def url(self) -> str:
+        """Where its API is."""
+        return f"http://127.0.0.1:{self.port}"
+
     def said(self) -> list[str]:
         """The lines that numapin and its keeper said."""
         return [line for line in Path(self.log.name).read_text(errors="replace").splitlines() if "numapin: " in line]

@@ -13,7 +13,7 @@ from numapin.counters import Counts
 from numapin.errors import CannotRead, Exit, UsageError
 from numapin.figures import Figure, Row, compare
 from numapin.figures.counting import Measured, counting
-from numapin.figures.serving import NO_URL, serving
+from numapin.figures.serving import NO_URL, RATE, serving
 from numapin.ids import NodeSet
 from numapin.kernel.perf import Counters
 from numapin.load import Asking, Loop
@@ -45,7 +45,7 @@ class Subject:
 
 
 def measure_server(asked: Asked) -> int:
-    """Measure, show, save."""
+    """Measure, show, save; 69 where a load was asked for and nothing of it was answered."""
     baseline = _baseline(asked.baseline)
     if asked.save == "":
         raise UsageError("--save needs a FILE")
@@ -64,10 +64,11 @@ def measure_server(asked: Asked) -> int:
         save(asked.save, record)
     if asked.format == "json":
         session.print_json(record)
-        return Exit.ALIGNED
-    session.print_lines([f"{server.tree[0].label}, {asked.seconds} s; its node: {subject.nodes or 'unknown'}"])
-    session.print_lines(render.table(_asked_for(compare(figures, baseline or {})), compared=baseline is not None))
-    return Exit.ALIGNED
+    else:
+        session.print_lines([f"{server.tree[0].label}, {asked.seconds} s; its node: {subject.nodes or 'unknown'}"])
+        session.print_lines(render.table(_asked_for(compare(figures, baseline or {})), compared=baseline is not None))
+    answered = asked.url is None or any(one.kind is RATE and one.number is not None for one in figures)
+    return Exit.ALIGNED if answered else Exit.CANNOT_TELL
 
 
 def _asked_for(rows: tuple[Row, ...]) -> list[Row]:

@@ -76,7 +76,7 @@ def test_a_plan_without_a_command_ends_after_its_steps():
 
 
 def test_what_is_there_already_is_not_done_again():
-    """Each step looks first. Only an affinity is set all the same: Linux 6.2 keeps what was asked for when a cpuset grows."""
+    """Each step looks first. An affinity is set all the same: Linux 6.2 keeps what was asked when a cpuset grows."""
     kernel = FakeKernel(cpus=CPUS, policy=MEMORY.policy, fifo=FIFO.scheduling, irqs={100: NIC_CPUS, 101: NIC_CPUS})
     seen = Watched(kernel, plan_of(*ALL))
     assert seen.outcomes[:-1] == ["already"] * 5

@@ -19,4 +19,6 @@ def test_the_real_engine_is_where_the_plan_put_it():
     command = [sys.executable, TOOLS / "engine_proof.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n  aligned: " in done.stdout
+    assert "time to first token P99 (ms)" in done.stdout
     assert "failed 0 times; SIGTERM: vLLM ended with status 0" in done.stdout

@@ -60,6 +60,7 @@ def test_nobody_answering_is_said_before_anything_is_measured():
     ("content", "status", "why"),
     [
         (b"the model is not there", 404, "HTTP 404: the model is not there"),
+        (b'{"error": {"message": "too long a prompt"}}', 400, "HTTP 400: too long a prompt"),
         (b'data: {"error": {"message": "too long"}}\n\n', 200, "too long"),
         (b"data: [DONE]\n\n", 200, "an answer without a token"),
         (b"data: {nonsense\n\n", 200, "JSONDecodeError"),

@@ -71,6 +71,15 @@ def test_bad_input_has_its_status(words, status, said):
     assert said in done.stderr
 
 
+def test_a_load_that_nobody_answered_cannot_be_told():
+    """The table is printed all the same, with dashes and why."""
+    with bound() as engine, serving(b"busy", 503) as (url, _):
+        done = measure("--pid", str(engine.pid), "--url", url, "--model", "tiny")
+    assert done.returncode == 69
+    assert "no request was answered: ValueError: HTTP 503: busy" in done.stdout
+    assert "context switches, voluntary (1/s)" in done.stdout
+
+
 def test_a_server_that_ends_meanwhile_is_said():
     with bound() as engine:
         command = [*MODULE, "measure", "--seconds", "30", "--pid", str(engine.pid)]
