@@ -67,6 +67,13 @@ def policy(pid: int) -> str:
         return file.readline().split()[1]
 
 
+def is_alone(server: Server) -> bool:
+    """Whether the worker's main thread has a CPU that no other thread may use: a new thread is placed within a second."""
+    seen = {tid: (tid == one.pid, *about) for one in server.processes() for tid, about in threads(one.pid).items()}
+    workers = [tid for tid, (leads, called, _) in seen.items() if leads and called.startswith("VLLM::Worker")]
+    return all(not seen[tid][2] & cpus for tid in workers for other, (*_, cpus) in seen.items() if other != tid)
+
+
 def compare(server: Server, plan: dict[str, Any]) -> None:
     """Every thread within the plan, the worker's main thread alone on its CPU, every policy that of the plan."""
     allowed = set(CpuSet.parse(plan["cpus"]))
@@ -119,6 +126,7 @@ def prove(server: Server, plan: dict[str, Any]) -> None:
             raise Wrong(f"a completion has {told['usage']['completion_tokens']} tokens")
     until(lambda: any("is hot" in line and "VLLM::Worker" in line for line in server.said()), 10)
     say("  " + "\n  ".join(server.said()) + "\n")
+    until(lambda: is_alone(server), 10)
     compare(server, plan)
     verify(server)
     metrics = Path(f"{server.log.name}.prom").read_text()
