@@ -7,7 +7,7 @@ IMAGE ?= numapin:latest
 
 export PYTHON
 
-.PHONY: help run test lab engine lint bench image setup clean
+.PHONY: help run test lab proof engine lint bench image setup clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-6s %s\n", $$1, $$2}'
@@ -26,6 +26,11 @@ lab: setup ## the emulated computers alone: kernels with several NUMA nodes, und
 	@tools/setup tests
 	@tools/lab
 	$(BIN)/pytest tests/lab
+
+proof: setup ## before and after: a server misplaced, then aligned, on an emulated computer with two nodes
+	@tools/setup tests
+	@tools/lab
+	@$(BIN)/python tools/before_after.py
 
 engine: setup ## the real vLLM, on the CPU, behind the entry point: where its threads are (3.4 GB the first time)
 	@tools/engine

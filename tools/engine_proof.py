@@ -68,7 +68,7 @@ def policy(pid: int) -> str:
 
 
 def is_alone(server: Server) -> bool:
-    """Whether the worker's main thread has a CPU that no other thread may use: a new thread is placed within a second."""
+    """Whether the worker's main thread has a CPU that no other may use: a new thread is placed within a second."""
     seen = {tid: (tid == one.pid, *about) for one in server.processes() for tid, about in threads(one.pid).items()}
     workers = [tid for tid, (leads, called, _) in seen.items() if leads and called.startswith("VLLM::Worker")]
     return all(not seen[tid][2] & cpus for tid in workers for other, (*_, cpus) in seen.items() if other != tid)

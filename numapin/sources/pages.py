@@ -57,9 +57,17 @@ def read_cgroup_pages(root: Root, cgroups: Cgroups) -> Pages | None:
     # Not of the groups above, where this one has no such file: they hold others' memory too.
     directory = next(cgroups.directories("memory"), None)
     lines = read(root, f"{directory}/memory.numa_stat", _lines) if directory else None
-    if not lines:
+    if not lines or _is_whole_machine(root, str(directory)):
         return None
     return _of_version_1(lines) if "hierarchical_total" in lines else _of_version_2(lines)
+
+
+def _is_whole_machine(root: Root, directory: str) -> bool:
+    """The root group holds everybody's memory. In version 2 it alone has no cgroup.type; in 1, one file more."""
+    files = set(root.names(directory))
+    return "cgroup.sane_behavior" in files or {"cgroup.type", "cgroup.subtree_control"} & files == {
+        "cgroup.subtree_control"
+    }
 
 
 def _lines(text: str) -> dict[str, dict[int, int]]:

@@ -56,6 +56,21 @@ V1 = "total=9 N0=9\nfile=1 N0=1\nanon=2 N0=2\nhierarchical_total=9 N0=9\n"
 V1 += "hierarchical_file=3 N0=3\nhierarchical_anon=5 N0=4 N1=1\n"
 
 
+@pytest.mark.parametrize("mark", ["cgroup.subtree_control", "cgroup.sane_behavior"])
+def test_the_root_group_is_not_a_servers(tmp_path, mark):
+    """On a bare host it has everybody's memory: version 2's has no cgroup.type, version 1's one file more."""
+    files = {
+        "/proc/self/cgroup": "0::/\n",
+        "/proc/self/mountinfo": "30 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+        "/sys/fs/cgroup/memory.numa_stat": V2,
+        f"/sys/fs/cgroup/{mark}": "",
+    }
+    root = DirectoryRoot(str(write_files(tmp_path, files)))
+    assert read_cgroup_pages(root, Cgroups(root)) is None
+    write_files(tmp_path, {"/sys/fs/cgroup/cgroup.type": "domain\n"})
+    assert (read_cgroup_pages(root, Cgroups(root)) is None) is (mark == "cgroup.sane_behavior")
+
+
 @pytest.mark.parametrize(
     ("mount", "place", "text", "expected"),
     [

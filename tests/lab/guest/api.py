@@ -7,11 +7,11 @@ from typing import Any
 from tests.figures.api import Api, serving
 from tests.lab.guest.server import allocate
 
-ANSWER_MIB = 4
+ANSWER_MIB, KEPT_MIB = 4, 1
 
 
 class Working(Api):
-    """Touches new memory for each answer, as a server does for its batches."""
+    """Touches new memory for each answer, as a server does for its batches, and keeps some, as for its caches."""
 
     def do_POST(self) -> None:  # noqa: N802 -- as http.server wants it
         size = ANSWER_MIB << 20
@@ -19,6 +19,7 @@ class Working(Api):
             for place in range(0, size, mmap.PAGESIZE):
                 area[place] = 1
             super().do_POST()
+        allocate(KEPT_MIB)
 
 
 def main(mib: int) -> Any:

@@ -1,5 +1,6 @@
 """Starts numapin in the guest, alone or in front of a server that can be looked at."""
 
+import json
 import os
 import subprocess
 import sys
@@ -42,6 +43,13 @@ def numapin(*words: str, **options: Any) -> dict[str, Any]:
     front = options.pop("front", ())
     done = run(*front, *NUMAPIN, *words, check=False, env=variables, **options)
     return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
+
+
+def verify(server: str, *words: str, **options: Any) -> dict[str, Any]:
+    """What verify says of a server: as an object, but for a quick look."""
+    form = () if "--quick" in words else ("--format", "json")
+    told = numapin("verify", "--pid", server, *words, *form, variables=driver("gpu0"), **options)
+    return {**told, "json": json.loads(told["out"]) if form and told["out"] else None}
 
 
 class Server:

@@ -1,4 +1,4 @@
-"""verify, measure and bench on two nodes: a server that is deliberately misplaced, then aligned; and every drift."""
+"""verify on two nodes: every drift; and what bench measures there."""
 
 import json
 import os
@@ -10,52 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.guest import process
-from tests.lab.guest.launch import NUMAPIN, Server, driver, numapin, serving, until
+from tests.lab.guest.launch import NUMAPIN, Server, driver, numapin, serving, verify
 from tests.lab.guest.machine import addresses, interrupts, run
 from tests.lab.guest.main import RESULTS, case
-from tests.lab.guest.setting import Cgroup, network
-
-API = (sys.executable, "-m", "tests.lab.guest.api")
-MISPLACED = ("numactl", "--cpunodebind=0", "--membind=1")
-ALIGNED = (*NUMAPIN, "run", "--nics", "none", "--")
-MIB = 64
-
-
-@contextmanager
-def api(front: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """A server that is up: its process id, and its URL."""
-    pipe = subprocess.PIPE
-    command = [*front, *API, str(MIB)]
-    server = subprocess.Popen(command, env=os.environ | driver("gpu0"), stdin=pipe, stdout=pipe, text=True)
-    try:
-        assert server.stdout
-        yield str(server.pid), server.stdout.readline().strip()
-    finally:
-        server.communicate()
-
-
-def verify(server: str, *words: str, **options: Any) -> dict[str, Any]:
-    """What verify says of a server: as an object, but for a quick look."""
-    form = () if "--quick" in words else ("--format", "json")
-    told = numapin("verify", "--pid", server, *words, *form, variables=driver("gpu0"), **options)
-    return {**told, "json": json.loads(told["out"]) if form and told["out"] else None}
-
-
-@case
-def before_and_after() -> dict[str, Any]:
-    """CPUs beside the GPU and memory across the link; then by numapin, compared."""
-    run("ip", "link", "set", "lo", "up")
-    place = RESULTS / "before.json"
-    words = ("--seconds", "5", "--clients", "2", "--tokens", "8", "--prompt-words", "8", "--nics", "none")
-    with api(MISPLACED) as (pid, url):
-        before = numapin("measure", "--pid", pid, "--url", url, *words, "--save", str(place), variables=driver("gpu0"))
-        misplaced = verify(pid, "--nics", "none")
-    with api(ALIGNED) as (pid, url):
-        words = (*words, "--baseline", str(place))
-        after = numapin("measure", "--pid", pid, "--url", url, *words, variables=driver("gpu0"))
-        aligned = verify(pid, "--nics", "none")
-    saved = json.loads(place.read_text()) if place.exists() else None
-    return {"before": before, "saved": saved, "after": after, "misplaced": misplaced, "aligned": aligned}
+from tests.lab.guest.setting import Cgroup, interface_in, network
 
 
 @contextmanager
@@ -99,14 +57,36 @@ def cpuset_taken_away() -> dict[str, Any]:
         return {"grown": grown, "taken": verify(str(server.pid), "--quick"), "status": process.status(server.pid)}
 
 
+SENDING = """
+import socket, time
+while True:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("10.0.2.2", 9))
+    time.sleep(0.02)
+"""
+
+
 @case
 def an_interrupt_moved() -> dict[str, Any]:
+    """A NIC that sends all the while: its interrupts where numapin put them, then where somebody else did."""
     with network("proof", "nic0") as front, bound(*front, words=("--irq", "require")) as server:
-        before = verify(str(server.pid), front=front)
-        moved = Path("/proc/irq") / str(interrupts("nic0")[0]) / "smp_affinity_list"
-        moved.write_text("5")
-        until(lambda: moved.read_text().strip() == "5")
-        return {"before": before, "after": verify(str(server.pid), front=front), "device": addresses()["nic0"]}
+        run("ip", "-n", "proof", "address", "add", "10.0.2.15/24", "dev", interface_in("proof", "nic0"))
+        sender = subprocess.Popen([*front, sys.executable, "-S", "-c", SENDING])
+        try:
+            before = _interrupts(server, front)
+            for irq in interrupts("nic0"):
+                Path(f"/proc/irq/{irq}/smp_affinity_list").write_text("5")
+            return {"before": before, "after": _interrupts(server, front), "device": addresses()["nic0"]}
+        finally:
+            sender.kill()
+            sender.wait()
+
+
+def _interrupts(server: Server, front: tuple[str, ...]) -> dict[str, Any]:
+    """What verify says, and how many came to each node."""
+    words = ("measure", "--pid", str(server.pid), "--seconds", "2", "--format", "json")
+    record = json.loads(numapin(*words, front=front, variables=driver("gpu0"))["out"])
+    figures = {one["key"]: one["value"] for one in record["figures"] if "interrupts" in one["key"]}
+    return {**verify(str(server.pid), front=front), "figures": figures}
 
 
 @case
