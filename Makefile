@@ -17,7 +17,7 @@ run: setup ## the main job for real: bind a small HTTP server on this machine, a
 
 test: setup lint ## every test that this machine can run, the quick ones first
 	@tools/setup tests || [ -z "$$CI" ]  # by hand, the tests that lack their tools say so and are skipped
-	$(BIN)/pytest --ignore tests/containers --ignore tests/lab
+	$(BIN)/pytest -n auto --ignore tests/containers --ignore tests/lab
 	$(BIN)/pytest tests/containers
 	@tools/lab || [ -z "$$CI" ]
 	$(BIN)/pytest tests/lab
@@ -41,9 +41,10 @@ lint: setup ## ruff and mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: setup ## start-up time against bare Python, and what the keeper costs
+bench: setup ## start-up time against bare Python, what the keeper costs, our bench beside others
 	@$(BIN)/python tools/bench.py
 	@$(BIN)/python tools/bench_keeper.py
+	@$(BIN)/python tools/bench_memory.py
 
 image: ## IMAGE made of BASE_IMAGE by ENGINE (default: podman, and the vLLM image that the Dockerfile names)
 	$(ENGINE) build $(foreach name,BASE_IMAGE BUILD_IMAGE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE) .

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Done = Literal["done", "already"]
 
-TRUNCATED = "less was kept than asked"
-CONFLICT = "another policy is set already"
+TRUNCATED, CONFLICT = "less was kept than asked", "another policy is set already"
 """The two ways in which a step fails without an errno."""
 
 
