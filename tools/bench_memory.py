@@ -5,8 +5,8 @@
     tools/bench_memory.py --rounds N --megabytes N
 
 Peers that are installed are run: mbw (MEMCPY; it counts a copied byte once, so twice its figure is ours) and
-likwid-bench (load and copy, the variants of this CPU). The same buffer for all; ours has huge pages where the machine gives some.
-Nothing that Debian has measures idle latency (lmbench and Intel MLC do): that one stands alone here.
+likwid-bench (load and copy, the variants of this CPU). The same buffer for all; ours has huge pages where the machine
+gives some. Nothing that Debian has measures idle latency (lmbench and Intel MLC do): that one stands alone here.
 """
 
 import argparse

@@ -24,7 +24,7 @@ class Line:
 
 
 def parse(arguments: Sequence[str]) -> Line | None:
-    """Read `check --policy restricted`, `run --cpus=0-3 -- COMMAND` and the like; None for anything else."""
+    """Read `check --policy restricted`, `run --keep -- COMMAND` and the like; None for anything else."""
     entry = COMMANDS.get(arguments[0]) if arguments else None
     if entry is None:
         return None
@@ -34,9 +34,13 @@ def parse(arguments: Sequence[str]) -> Line | None:
     while words and words[0].startswith("-") and words[0] != "--":
         name, equals, text = words.pop(0).partition("=")
         option = options.get(name)
-        if option is None or not (equals or words) or not option.form:
+        if option is None or bool(equals if not option.form else not (equals or words)):
             return None
-        if not _take(given, option, text if equals else words.pop(0)):
+        if option.bare is not None and not equals and words[0].startswith("-"):
+            return None
+        if not option.form:
+            given[option.field] = True
+        elif not _take(given, option, text if equals else words.pop(0)):
             return None
     if words[:1] == ["--"]:
         words.pop(0)
