@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.cli.progress import wait
-from numapin.cli.saving import load, save
+from numapin.cli.saving import load, require_place, save
 from numapin.cli.verifying import find_server, looking_for_interrupts, pins
 from numapin.counters import Counts
 from numapin.errors import CannotRead, Exit, UsageError
@@ -49,6 +49,8 @@ def measure_server(asked: Asked) -> int:
     baseline = _baseline(asked.baseline)
     if asked.save == "":
         raise UsageError("--save needs a FILE")
+    if asked.save:
+        require_place(asked.save)
     subject = _subject(asked)
     figures, server = _measure(asked, subject)
     record = {
@@ -60,13 +62,13 @@ def measure_server(asked: Asked) -> int:
         "url": asked.url,
         "figures": render.record(figures),
     }
-    if asked.save:
-        save(asked.save, record)
     if asked.format == "json":
         session.print_json(record)
     else:
         session.print_lines([f"{server.tree[0].label}, {asked.seconds} s; its node: {subject.nodes or 'unknown'}"])
         session.print_lines(render.table(_asked_for(compare(figures, baseline or {})), compared=baseline is not None))
+    if asked.save:
+        save(asked.save, record)
     answered = asked.url is None or any(one.kind is RATE and one.number is not None for one in figures)
     return Exit.ALIGNED if answered else Exit.CANNOT_TELL
 

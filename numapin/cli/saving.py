@@ -7,9 +7,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from numapin.errors import UsageError
+from numapin.settings import BENCH_FILE
 
 MOST_BYTES = 16 << 20
 """No result of ours is longer."""
+
+
+def require_place(path: str) -> None:
+    """Raise UsageError where `save` could not write: before anything long is done. The default's folder is made."""
+    try:
+        if path == BENCH_FILE:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        # Trying is the only way to know: root may write everywhere, but not in /proc or on a read-only file system.
+        os.close(os.open(_beside(path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.unlink(_beside(path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", "Name another file by --save FILE.") from None
+
+
+def _beside(path: str) -> str:
+    return f"{path}.new-{os.getpid()}"
 
 
 def save(path: str, record: Mapping[str, Any]) -> None:
@@ -17,7 +34,7 @@ def save(path: str, record: Mapping[str, Any]) -> None:
 
     Raises UsageError where it cannot be written.
     """
-    new = f"{path}.new-{os.getpid()}"
+    new = _beside(path)
     try:
         with open(new, "w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False, indent=2)

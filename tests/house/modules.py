@@ -46,6 +46,7 @@ FLOORS = {
     "numapin.keeper": CHANGE,
     "numapin.kernel": CHANGE,
     "numapin.load": CHANGE,
+    "numapin.trials": CHANGE,
     "numapin.__main__": SPEAK,
     "numapin.cli": SPEAK,
     "numapin.keeping": SPEAK,

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from numapin.assignment import Assignment, Container
-from numapin.cli.benching import Machine, Task, _run, _size
+from numapin.cli.benching import _size
 from numapin.ids import CpuSet, NodeSet
 from numapin.speed import LATENCY, Cell
+from numapin.trials import Machine, Task, run
 from numapin.values import replace
 from tests.change.launch import MODULE, environment
 from tests.proof.scene import GIB, TOPOLOGY
@@ -72,6 +73,14 @@ def test_bad_input_has_its_status(words, status, said):
     assert said in done.stderr
 
 
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_measured():
+    begin = time.monotonic()
+    done = bench("--seconds", "30", "--save", "/proc/nowhere.json")
+    assert done.returncode == 2
+    assert "/proc/nowhere.json cannot be written" in done.stderr
+    assert time.monotonic() - begin < 10
+
+
 def test_memory_that_a_node_does_not_have_is_not_taken():
     """The kernel would answer with its out-of-memory killer."""
     tight = replace(TOPOLOGY.nodes[0], available_bytes=GIB)
@@ -96,7 +105,8 @@ def test_what_the_kernel_refuses_is_a_dash_and_the_rest_goes_on():
     def refuse(_: float):
         raise OSError(22, "Invalid argument")
 
-    found = _run([task(("0", "0"), refuse), task(("0", "1"), lambda _: (1.5,)), task(("0", "2"), refuse, "no room")], 1)
+    tasks = [task(("0", "0"), refuse), task(("0", "1"), lambda _: (1.5,)), task(("0", "2"), refuse, "no room")]
+    found = run(tasks, 1, lambda _: None)
     assert list(found.values()) == [Cell(None, "Invalid argument"), Cell(1.5), Cell(None, "no room")]
 
 
@@ -105,7 +115,7 @@ def test_when_the_time_is_over_the_rest_is_not_tried():
         time.sleep(0.3)
         return (1.0,)
 
-    found = _run([task(("0", str(number)), slow) for number in range(9)], 0.5)
+    found = run([task(("0", str(number)), slow) for number in range(9)], 0.5, lambda _: None)
     late = [cell for cell in found.values() if cell.number is None]
     assert {cell.why for cell in late} == {"the time was over (--seconds)"}
     assert 6 <= len(late) <= 8
