@@ -1,13 +1,12 @@
 """`numapin bench`: this machine's memory from each node to each, within a time and an amount of memory."""
 
-import time
 from collections.abc import Iterator
 
 from numapin.assignment import Assignment
 from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.cli.progress import progress
-from numapin.cli.saving import require_place, save
+from numapin.cli.saving import now, require_place, save
 from numapin.errors import CannotRead, Exit
 from numapin.render import speed as render
 from numapin.settings import BENCH_FILE
@@ -35,15 +34,9 @@ def bench_machine(asked: Asked) -> int:
         measured = matrices(run(tasks, asked.seconds, advance))
     remarks = [*_remarks(machine, read_cache_bytes(root), huge_pages=may_have_huge_pages(root))]
     remarks += disagreements(measured, topology, read_claims(root, topology))
-    record = {
-        "schema": SCHEMA,
-        "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "seconds": asked.seconds,
-        "megabytes": machine.size // MIB,
-        "cpus": str(assignment.cpus),
-        "matrices": render.record(measured.values()),
-        "remarks": remarks,
-    }
+    facts = {"seconds": asked.seconds, "megabytes": machine.size // MIB, "cpus": str(assignment.cpus)}
+    results = {"matrices": render.record(measured.values()), "remarks": remarks}
+    record = {"schema": SCHEMA, "taken": now(), **facts, **results}
     if asked.format == "json":
         session.print_json(record)
     else:

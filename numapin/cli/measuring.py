@@ -1,13 +1,12 @@
 """`numapin measure`: what the kernel, the CPU and a load say of a running server, beside an earlier measurement."""
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 
 from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.cli.progress import wait
-from numapin.cli.saving import load, require_place, save
+from numapin.cli.saving import load, now, require_place, save
 from numapin.cli.verifying import find_server, looking_for_interrupts, pins
 from numapin.counters import Counts
 from numapin.errors import CannotRead, Exit, UsageError
@@ -55,7 +54,7 @@ def measure_server(asked: Asked) -> int:
     figures, server = _measure(asked, subject)
     record = {
         "schema": SCHEMA,
-        "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "taken": now(),
         "title": server.tree[0].title,
         "seconds": asked.seconds,
         "nodes": list(subject.nodes),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,11 @@ from numapin.settings import BENCH_FILE
 
 MOST_BYTES = 16 << 20
 """No result of ours is longer."""
+
+
+def now() -> str:
+    """The time of day, in UTC, as results carry it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def require_place(path: str) -> None:
