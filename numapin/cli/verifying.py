@@ -28,15 +28,13 @@ def verify_server(asked: Asked) -> int:
         running = Running(marker, read_server(pid, Looking(threads=False, pages="off")))
         return _report(asked, running, prove(running), planned=True)
     judged = session.read_and_judge(AnotherProcess(pid), looking_for_interrupts(asked.settings), to_plan=False)
-    if marker is None and judged.exit:
-        # Nobody could say where it belongs.
-        session.print_lines(text.verdict_lines(judged.verdict, colour=session.is_colourful()))
-        return int(judged.exit)
     expected = marker or _marker(judged.verdict)
     own = tuple(pins(judged))
     server = read_server(pid, Looking(pages=asked.pages, interrupts=tuple(pin.irq for pin in own)))
     running = Running(expected, server, judged.topology, own)
-    return _report(asked, running, prove(running), planned=marker is not None)
+    # Where nobody can say where it belongs, or it does not belong together, that is the answer.
+    verdict = prove(running) if marker or not judged.exit else judged.verdict
+    return _report(asked, running, verdict, planned=marker is not None)
 
 
 def find_server() -> int:

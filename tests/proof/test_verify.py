@@ -124,6 +124,18 @@ def test_a_server_that_numapin_did_not_start_is_compared_with_the_verdict_of_now
     assert "was not started by numapin" in quick.stderr
 
 
+def test_a_container_that_does_not_belong_together_is_told_as_check_tells_it():
+    """In the form that was asked for, with the server beside it."""
+    with Engine(*WORDS) as engine:
+        done = verify("--pid", str(engine.pid), "--expect-gpus", "7", "--format", "json")
+    report = json.loads(done.stdout)
+    validator("verify").validate(report)
+    assert done.returncode == 69
+    assert (report["verdict"], report["against"]) == ("unknown", "verdict")
+    assert "DEVICE_MISSING" in [reason["code"] for reason in report["reasons"]]
+    assert len(report["processes"]) == 3
+
+
 def test_what_the_kernel_refused_is_not_in_the_marker_and_no_drift():
     with bound("--memory", "off") as engine:
         content = Path(f"/proc/{engine.pid}/environ").read_bytes()
