@@ -87,19 +87,23 @@ int numapin_sched_getaffinity(int tid, unsigned long *cpus, unsigned long bits)
 	return 0;
 }
 
-/* A raw call: glibc has no wrapper. Kernel and hypervisor are left out, which every perf_event_paranoid up to 2 allows. */
-int numapin_perf_open(unsigned int type, unsigned long long config, int tid)
+/*
+ * A raw call: glibc has no wrapper. Of a thread kernel and hypervisor are left out, which every perf_event_paranoid up to 2
+ * allows; what CPUs share, such as a link between sockets, cannot tell them apart and refuses (PERF_PMU_CAP_NO_EXCLUDE).
+ */
+int numapin_perf_open(unsigned int type, unsigned long long config, int tid, int cpu)
 {
+	int of_a_thread = cpu < 0;
 	struct perf_event_attr attr = {
 		.type = type,
 		.size = sizeof attr,
 		.config = config,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
+		.inherit = of_a_thread,
+		.exclude_kernel = of_a_thread,
+		.exclude_hv = of_a_thread,
 	};
-	long opened = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	long opened = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return opened < 0 ? -errno : (int)opened;
 }

@@ -55,13 +55,15 @@ int numapin_sched_getattr(int tid, unsigned int *policy, unsigned int *priority,
 int numapin_sched_getaffinity(int tid, unsigned long *cpus, unsigned long bits);
 
 /*
- * Count an event of one thread in user space, and of the threads that it makes from now on: perf_event_open(2) with
- * inherit. Returns a file descriptor, closed on exec, from which read(2) gives three 64-bit numbers: the count, how long
- * it was to be counted and how long it was, in nanoseconds (the kernel takes turns where it has too few counters).
+ * Count an event from now on: perf_event_open(2). Returns a file descriptor, closed on exec, from which read(2) gives
+ * three 64-bit numbers: the count, how long it was to be counted and how long it was, in nanoseconds (the kernel takes
+ * turns where it has too few counters).
  *
  * type, config   PERF_TYPE_ and its event.
+ * tid            a thread, in user space, with the threads that it makes meanwhile (inherit); -1 for a CPU's.
+ * cpu            -1; or the CPU, for what is counted of all that runs there, or of what it shares with others.
  *
  * -ENOENT, -EOPNOTSUPP, -EINVAL: this CPU, or this virtual machine, has no such event. -EACCES, -EPERM:
  * kernel.perf_event_paranoid or a seccomp profile. -EMFILE: RLIMIT_NOFILE. -ESRCH: no such thread.
  */
-int numapin_perf_open(unsigned int type, unsigned long long config, int tid);
+int numapin_perf_open(unsigned int type, unsigned long long config, int tid, int cpu);

@@ -46,8 +46,21 @@ class Counts:
 
 
 @value
+class Opening:
+    """What the kernel is asked to count (perf_event_open(2)): an event of a thread, or of what CPUs share."""
+
+    kind: int
+    """PERF_TYPE_: of a PMU, /sys/bus/event_source/devices/<name>/type."""
+    config: int
+    thread: int = -1
+    cpu: int = -1
+    size: float = 1
+    """What one count stands for."""
+
+
+@value
 class Event:
-    """What the CPU counted of a server's threads; or why it did not."""
+    """What was counted, of all openings together; or why it was not."""
 
     count: float | None = None
     why: str = ""

@@ -47,6 +47,10 @@ MEANINGS: dict[str, tuple[Weight, str]] = {
         "threads of a running server have another memory policy than the plan's (`verify`)",
     ),
     "PAGES_REMOTE": ("misaligned", "anonymous memory of a running server lies on other nodes than its own (`verify`)"),
+    "IRQ_ASTRAY": (
+        "misaligned",
+        "interrupts of a running server's devices may go to other nodes (`verify --irq require`; else a warning)",
+    ),
     "SERVER_HIDDEN": ("unknown", "a running server's memory may not be looked at (`verify`)"),
     "NODE_UNKNOWN": ("unknown", "nobody can say on which node a device is"),
     "GPU_HIDDEN": ("unknown", "an assigned GPU cannot be looked at"),
@@ -63,7 +67,6 @@ MEANINGS: dict[str, tuple[Weight, str]] = {
     "IRQ_READ_ONLY": ("notice", "/proc/irq cannot be written here"),
     "IRQ_MANAGED": ("notice", "the kernel manages interrupts of a device itself"),
     "IRQ_BALANCER": ("notice", "irqbalance runs and may move the interrupts again"),
-    "IRQ_ASTRAY": ("notice", "interrupts of a running server's devices may go to CPUs of other nodes (`verify`)"),
     "RT_NOT_PERMITTED": ("notice", "SCHED_FIFO was asked for and the kernel will refuse it"),
     "RT_UNSAFE": ("notice", "SCHED_FIFO was asked for where it can hang the server or the host"),
 }

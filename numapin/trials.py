@@ -22,10 +22,9 @@ from numapin.speed import (
     copies_of,
 )
 from numapin.topology import Node, Topology
-from numapin.units import MIB, format_size
+from numapin.units import GIGA, MIB, format_size
 from numapin.values import value
 
-GIGA = 1e9
 LEAST_SECONDS = 0.02
 """Of one measurement, however little time is left for each."""
 SPARE = 256 * MIB

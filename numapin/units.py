@@ -1,6 +1,7 @@
 """Amounts for a person."""
 
 MIB = 1 << 20
+GIGA = 1e9
 
 
 def format_size(size: float) -> str:

@@ -7,22 +7,24 @@ from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.cli.progress import wait
 from numapin.cli.saving import load, now, require_place, save
-from numapin.cli.verifying import find_server, looking_for_interrupts, pins
+from numapin.cli.verifying import find_server, pins
 from numapin.counters import Counts
 from numapin.errors import CannotRead, Exit, UsageError
 from numapin.figures import Figure, Row, compare
-from numapin.figures.counting import Measured, counting
+from numapin.figures.counting import LINKS, Measured, counting
 from numapin.figures.serving import NO_URL, RATE, serving
 from numapin.ids import NodeSet
-from numapin.kernel.perf import Counters
+from numapin.kernel.perf import Counters, of_threads
 from numapin.load import Asking, Loop
 from numapin.render import figures as render
 from numapin.server import Server
 from numapin.sources import tasks
 from numapin.sources.another import AnotherProcess
 from numapin.sources.counters import read_counts
+from numapin.sources.root import LiveRoot
 from numapin.sources.server import PROC, Looking, read_marker, read_server
-from numapin.values import value
+from numapin.sources.sockets import read_links
+from numapin.values import replace, value
 
 SCHEMA = "numapin.measure/v1"
 
@@ -92,7 +94,9 @@ def _subject(asked: Asked) -> Subject:
     started = tasks.parent_and_start(PROC, pid)
     if started is None:
         raise CannotRead(f"there is no process {pid} here", "A sidecar sees the server's under shareProcessNamespace.")
-    judged = session.read_and_judge(AnotherProcess(pid), looking_for_interrupts(asked.settings), to_plan=False)
+    # Interrupts are counted whatever `run` was to do with them.
+    settings = replace(asked.settings, irq="try")
+    judged = session.read_and_judge(AnotherProcess(pid), settings, to_plan=False)
     marker = read_marker(pid)
     nodes = marker.nodes if marker else judged.verdict.nodes
     devices = {pin.irq: pin.node for pin in pins(judged)}
@@ -102,7 +106,7 @@ def _subject(asked: Asked) -> Subject:
 def _measure(asked: Asked, subject: Subject) -> tuple[list[Figure], Server]:
     with ExitStack() as stack:
         before, _ = _look(subject, Looking(threads=False, pages="off"))
-        events = Counters(before.busiest)
+        events = Counters({**of_threads(before.busiest), LINKS: read_links(LiveRoot())})
         stack.callback(events.close)
         loop = _start_load(asked)
         wait(f"measuring process {subject.pid}", asked.seconds, subject.lives)

@@ -96,10 +96,14 @@ ASSIGNED = (
 )
 """Options that say what this container has."""
 
+IRQ = Option(
+    "irq", MODES, choice(MODES), "try", f"Interrupt affinity {REFUSED} verify: drift / a warning / not looked at."
+)
+
 BINDING = (
     Option("cpu", MODES, choice(MODES), "require", f"CPU affinity {REFUSED}"),
     Option("memory", MODES, choice(MODES), "require", f"Memory policy {REFUSED}"),
-    Option("irq", MODES, choice(MODES), "try", f"Interrupt affinity {REFUSED}"),
+    IRQ,
     Option("rt", MODES, choice(MODES), "try", f"Real-time scheduling {REFUSED}"),
     Option(
         "memory-policy",
@@ -206,7 +210,7 @@ OTHERS = (*WATCHING, *JUDGING, *ASSIGNED, *BINDING, *KEEPING, *SPEAKING)
 """The options of commands about another process."""
 
 FORM, LOG = READING[1:], SPEAKING[:1]
-PROVING = (*WATCHING, *VERIFYING, *JUDGING, *ASSIGNED, *FORM, *LOG)
+PROVING = (*WATCHING, *VERIFYING, *JUDGING, *ASSIGNED, IRQ, *FORM, *LOG)
 """The options of `verify`."""
 
 PAGES = VERIFYING[2:]

@@ -9,10 +9,8 @@ from numapin.marker import Marker
 from numapin.proof import prove
 from numapin.proof.case import Pin, Running
 from numapin.render import proof, text
-from numapin.settings import Settings
 from numapin.sources.another import AnotherProcess
 from numapin.sources.server import Looking, find_servers, read_marker, read_server
-from numapin.values import replace
 from numapin.verdict import Verdict
 
 NO_PLAN = "numapin run starts a server so that it can be verified; without --quick, the verdict of now serves."
@@ -27,11 +25,11 @@ def verify_server(asked: Asked) -> int:
             raise CannotRead(f"process {pid} was not started by numapin: there is no plan to compare it with", NO_PLAN)
         running = Running(marker, read_server(pid, Looking(threads=False, pages="off")))
         return _report(asked, running, prove(running), planned=True)
-    judged = session.read_and_judge(AnotherProcess(pid), looking_for_interrupts(asked.settings), to_plan=False)
+    judged = session.read_and_judge(AnotherProcess(pid), asked.settings, to_plan=False)
     expected = marker or _marker(judged.verdict)
     own = tuple(pins(judged))
     server = read_server(pid, Looking(pages=asked.pages, interrupts=tuple(pin.irq for pin in own)))
-    running = Running(expected, server, judged.topology, own)
+    running = Running(expected, server, judged.topology, own, interrupts_matter=asked.settings.irq == "require")
     # Where nobody can say where it belongs, or it does not belong together, that is the answer.
     verdict = prove(running) if marker or not judged.exit else judged.verdict
     return _report(asked, running, verdict, planned=marker is not None)
@@ -49,18 +47,13 @@ def find_server() -> int:
     raise CannotRead("there is no process here that numapin started", "Name the server by --pid N.")
 
 
-def looking_for_interrupts(settings: Settings) -> Settings:
-    """Where somebody asks for the interrupts of a server, they are read whatever `run` was to do with them."""
-    return replace(settings, irq="try")
-
-
 def _marker(verdict: Verdict) -> Marker:
     return Marker(verdict.policy, verdict.nodes, verdict.cpus, verdict.mems)
 
 
 def pins(judged: session.Judged) -> Iterator[Pin]:
     """Interrupts of the container's own devices, each with its device's node; on a bare host nobody knows whose."""
-    if judged.assignment.container.host_network and not judged.settings.explicit & {"nics", "rdma"}:
+    if judged.assignment.container.host_network and not judged.settings.names_interrupts:
         return
     homes = {device.pci: (device.label, home.node) for device, home in judged.verdict.homes.items()}
     for interrupt in judged.assignment.interrupts:

@@ -6,7 +6,7 @@ from numapin.counters import Counts, Event, TaskCounts
 from numapin.figures import Figure, Kind, share
 from numapin.ids import NodeSet
 from numapin.topology import Topology
-from numapin.units import MIB
+from numapin.units import GIGA, MIB
 from numapin.values import value
 
 ANONYMOUS = Kind("remote_memory_percent", "its anonymous memory on other nodes", "%", "lower")
@@ -14,6 +14,7 @@ GROWTH = Kind("remote_growth_mib", "its memory's growth on other nodes", "MiB/s"
 OTHER = Kind("other_node_per_second", "page allocations from other nodes, whole machine", "1/s", "lower", 0)
 MISSED = Kind("numa_miss_per_second", "page allocations off the wanted node, whole machine", "1/s", "lower", 0)
 DRAM = Kind("remote_reads_percent", "memory reads served by other nodes", "%", "lower")
+LINK = Kind("socket_links_gb_s", "data between the sockets, whole machine", "GB/s", "lower", 2)
 CACHE = Kind("llc_hit_percent", "last-level cache (L3) hit rate", "%", "higher")
 VOLUNTARY = Kind("voluntary_switches", "context switches, voluntary", "1/s", "", 0)
 INVOLUNTARY = Kind("involuntary_switches", "context switches, involuntary", "1/s", "lower", 0)
@@ -27,6 +28,8 @@ _TASKS = (
     (MIGRATIONS, "migrations", 1),
     (QUEUE, "waited", 1_000_000),
 )
+LINKS = "links"
+"""The event of LINK: bytes."""
 NO_COUNT = "this kernel does not count it"
 
 
@@ -52,6 +55,8 @@ class Measured:
 def counting(measured: Measured) -> Iterator[Figure]:
     """All figures that need no load."""
     yield from _memory(measured)
+    links = measured.events[LINKS]
+    yield Figure(LINK, None if links.count is None else links.count / GIGA / measured.seconds, links.why)
     yield _ratio(DRAM, measured.events, "node_misses", "node_loads")
     misses = _ratio(CACHE, measured.events, "llc_misses", "llc_loads")
     yield Figure(CACHE, None if misses.number is None else 100 - misses.number, misses.why)

@@ -9,7 +9,7 @@ from numapin import hints
 from numapin.proof.astray import astray
 from numapin.proof.case import Running
 from numapin.proof.memory import local_share, remote_pages
-from numapin.reasons import ORDER, WEIGHTS, Reason
+from numapin.reasons import ORDER, Reason, Severity
 from numapin.verdict import Status, Verdict
 from numapin.verdict.alignment import Finding
 from numapin.verdict.wording import nodes
@@ -36,9 +36,8 @@ def _findings(case: Running) -> Iterator[Finding]:
 
 
 def _reason(finding: Finding) -> Reason:
-    warns = finding.warns or WEIGHTS[finding.code] == "notice"
-    hint = hints.for_drift(finding.code)
-    return Reason(finding.code, "warning" if warns else "error", finding.subject, finding.message, hint)
+    severity: Severity = "warning" if finding.warns else "error"
+    return Reason(finding.code, severity, finding.subject, finding.message, hints.for_drift(finding.code))
 
 
 def _whereabouts(case: Running) -> str:

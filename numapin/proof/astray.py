@@ -109,4 +109,5 @@ def _interrupts(case: Running) -> Iterator[Finding]:
         first = case.at(case.server.interrupts[irqs[0]])
         node = next(pin.node for pin in case.pins if pin.device == device)
         many = f"{count(len(irqs), 'interrupt')} of {device} may go to CPUs of other nodes ({irqs[0]}: {first})"
-        yield Finding("IRQ_ASTRAY", device, f"{many}; it is on node {node}")
+        message = f"{many}; it is on node {node}"
+        yield Finding("IRQ_ASTRAY", device, message, warns=not case.interrupts_matter)

@@ -29,6 +29,8 @@ class Running:
     topology: Topology | None = None
     """None for a quick look, which tells CPUs but not their nodes."""
     pins: tuple[Pin, ...] = ()
+    interrupts_matter: bool = False
+    """Whether one that goes elsewhere is drift (`--irq require`), or only said."""
 
     @property
     def everybody(self) -> str:

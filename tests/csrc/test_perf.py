@@ -3,17 +3,22 @@
 import errno
 import os
 import struct
+import time
 
 import pytest
 
+from numapin.counters import Opening
 from numapin.kernel import calls, perf
-from numapin.kernel.perf import EVENTS, Counters
+from numapin.kernel.perf import EVENTS, Counters, of_threads
 
 SOFTWARE, TASK_CLOCK = 1, 1
 
 
-def opened(kind: int, config: int, tid: int = 0) -> int:
-    return int(calls.load().lib.numapin_perf_open(kind, config, tid))
+SWITCHES = 3
+
+
+def opened(kind: int, config: int, tid: int = 0, cpu: int = -1) -> int:
+    return int(calls.load().lib.numapin_perf_open(kind, config, tid, cpu))
 
 
 def test_an_event_that_is_none_is_refused():
@@ -39,7 +44,7 @@ def test_a_thread_is_counted_while_it_runs():
 
 
 def test_every_event_has_a_count_or_a_reason():
-    counters = Counters([os.getpid()])
+    counters = Counters(of_threads([os.getpid()]))
     try:
         sum(range(100_000))
         found = counters.read()
@@ -52,7 +57,7 @@ def test_every_event_has_a_count_or_a_reason():
 
 def test_a_thread_that_is_gone_is_passed_over_and_nothing_stays_open():
     before = set(os.listdir("/proc/self/fd"))
-    counters = Counters([1 << 22])
+    counters = Counters(of_threads([1 << 22]))
     assert all(event.count is None and event.why for event in counters.read().values())
     counters.close()
     assert set(os.listdir("/proc/self/fd")) == before
@@ -76,9 +81,32 @@ def test_a_refusal_is_told_in_words(monkeypatch, code, why):
             numapin_perf_open = staticmethod(lambda *_: -code)
 
     monkeypatch.setattr(perf.calls, "load", lambda: Module)
-    assert {why in event.why for event in Counters([1]).read().values()} == {True}
+    assert {why in event.why for event in Counters(of_threads([1])).read().values()} == {True}
 
 
 def test_the_kernels_turns_are_made_up_for():
-    assert perf._scaled(struct.pack("QQQ", 100, 1000, 250)) == 400
-    assert perf._scaled(struct.pack("QQQ", 0, 1000, 0)) is None
+    assert perf._scaled(struct.pack("QQQ", 100, 1000, 250), 1) == 400
+    assert perf._scaled(struct.pack("QQQ", 9, 1000, 1000), 64 / 9) == 64
+    assert perf._scaled(struct.pack("QQQ", 0, 1000, 0), 1) is None
+
+
+def test_what_is_counted_of_whole_cpus_is_added_up_in_its_size():
+    """As of the links between sockets, for which no machine of these tests has counters: a software event stands in."""
+    (cpu, *_) = os.sched_getaffinity(0)
+    one = Opening(SOFTWARE, SWITCHES, cpu=cpu, size=64)
+    counters = Counters({"links": (one, one)})
+    try:
+        for _ in range(20):
+            time.sleep(0.001)
+        found = counters.read()["links"]
+    finally:
+        counters.close()
+    if found.count is None:
+        assert "CAP_PERFMON" in found.why
+        pytest.skip(found.why)
+    assert found.count > 0
+    assert found.count % 64 == 0
+
+
+def test_where_there_is_nothing_to_count_that_is_said():
+    assert "no such counter" in Counters({"links": ()}).read()["links"].why

@@ -17,6 +17,7 @@ EVENTS = {
     "llc_misses": Event(250.0),
     "node_loads": Event(200.0),
     "node_misses": Event(50.0),
+    "links": Event(25e9),
 }
 BEFORE = Counts(
     100.0,
@@ -48,6 +49,7 @@ def test_the_numbers_are_right():
             "remote_growth_mib": 2,
             "other_node_per_second": 30,
             "numa_miss_per_second": 1,
+            "socket_links_gb_s": 2.5,
             "remote_reads_percent": 25,
             "llc_hit_percent": 75,
             # Thread 2 is another of that id, so that all of it counts; thread 3 is new.

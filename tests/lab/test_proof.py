@@ -25,7 +25,7 @@ def rows(table: str) -> dict[str, list[str]]:
 def test_a_misplaced_server_is_drift_from_where_it_belongs(seen):
     case = seen["before_and_after"]["misplaced"]
     assert (case["status"], case["json"]["against"]) == (78, "verdict")
-    assert codes(case) == ["POLICY_ASTRAY", "PAGES_REMOTE"]
+    assert codes(case) == ["POLICY_ASTRAY", "PAGES_REMOTE", "IRQ_ASTRAY"]
     assert "'bind:1'" in message(case)
     assert case["json"]["pages"]["anonymous"]["1"] > 64 << 20
 
@@ -51,6 +51,8 @@ def test_the_table_shows_what_alignment_gave(seen):
     assert told["its anonymous memory on other nodes (%)"] == ["100.0", "0.0", "-100 %"]
     before, now, _ = told["page allocations from other nodes, whole machine (1/s)"]
     assert float(now.replace(" ", "")) < float(before.replace(" ", "")) / 2
+    before, now, _ = told["its devices' interrupts on other nodes (%)"]
+    assert (float(before), float(now)) == (100, 0)
     assert len(told["time to first token P99 (ms)"]) == 3
     assert told["last-level cache (L3) hit rate (%)"] == ["– [1]", "– [1]", "–"]
 
@@ -101,6 +103,11 @@ def test_an_interrupt_that_was_moved_is_a_notice(seen):
     assert (case["after"]["status"], codes(case["after"])) == (0, ["IRQ_ASTRAY"])
     assert case["device"] in message(case["after"])
     assert "CPU 5 of node 1" in message(case["after"])
+
+
+def test_where_interrupts_are_required_it_is_drift(seen):
+    case = seen["an_interrupt_moved"]["required"]
+    assert (case["status"], codes(case)) == (78, ["IRQ_ASTRAY"])
 
 
 def test_interrupts_are_counted_on_the_node_that_they_come_to(seen):

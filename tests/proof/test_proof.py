@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from numapin.ids import CpuSet, NodeSet
-from numapin.proof.case import Pin
+from numapin.proof import prove
+from numapin.proof.case import Pin, Running
 from numapin.reasons import MEANINGS
 from numapin.server import Pages, ThreadState
 from numapin.values import replace
-from tests.proof.scene import BOTH, GIB, MARKER, THREADS, anonymous, cpus, nodes, verdict
+from tests.proof.scene import BOTH, GIB, MARKER, THREADS, TOPOLOGY, anonymous, cpus, nodes, server, verdict
 from tests.verdict.test_reasons import CASES
 
 AWAY = ThreadState(cpus("0-7"), "bind=static:0")
@@ -159,6 +160,16 @@ def test_an_interrupt_astray_is_a_notice_for_its_device():
     )
     assert found.status == "aligned"
     assert verdict(pins=PINS, interrupts={100: cpus("0-3"), 101: cpus("2")}).reasons == ()
+
+
+def test_an_interrupt_astray_is_drift_where_interrupts_are_required():
+    def required(interrupts):
+        return prove(Running(MARKER, server(interrupts=interrupts), TOPOLOGY, PINS, interrupts_matter=True))
+
+    assert required({100: cpus("0-3"), 101: cpus("2"), 200: cpus("5")}).status == "aligned"
+    astray = required({100: cpus("0-3"), 101: cpus("5"), 200: cpus("5")})
+    assert (astray.status, [one.severity for one in astray.reasons]) == ("misaligned", ["error"])
+    assert astray.sentence.startswith("1 interrupt of mlx5_0 (0000:3c:00.0) may go to CPUs of other nodes (101: CPU 5")
 
 
 def test_memory_that_may_not_be_looked_at_is_unknown_unless_the_cgroup_tells():

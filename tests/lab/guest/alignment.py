@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.lab.guest.launch import NUMAPIN, driver, numapin, verify
-from tests.lab.guest.machine import run
+from tests.lab.guest.machine import move_interrupts, run
 from tests.lab.guest.main import RESULTS, case
-from tests.lab.guest.setting import Cgroup
+from tests.lab.guest.setting import Cgroup, network, sending
 
 API = (sys.executable, "-m", "tests.lab.guest.api")
 MISPLACED = ("numactl", "--cpunodebind=0", "--membind=1")
-ALIGNED = (*NUMAPIN, "run", "--nics", "none", "--")
+ALIGNED = (*NUMAPIN, "run", "--")
 MIB = 64
+BEFORE = RESULTS / "before.json"
 
 
 @contextmanager
@@ -34,16 +35,20 @@ def api(name: str, front: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 @case
 def before_and_after() -> dict[str, Any]:
-    """CPUs beside the GPU and memory across the link; then by numapin, compared."""
-    run("ip", "link", "set", "lo", "up")
-    place = RESULTS / "before.json"
-    words = ("--seconds", "5", "--clients", "2", "--tokens", "8", "--prompt-words", "8", "--nics", "none")
-    with api("misplaced", MISPLACED) as (pid, url):
-        before = numapin("measure", "--pid", pid, "--url", url, *words, "--save", str(place), variables=driver("gpu0"))
-        misplaced = verify(pid, "--nics", "none")
-    with api("aligned", ALIGNED) as (pid, url):
-        words = (*words, "--baseline", str(place))
-        after = numapin("measure", "--pid", pid, "--url", url, *words, variables=driver("gpu0"))
-        aligned = verify(pid, "--nics", "none")
-    saved = json.loads(place.read_text()) if place.exists() else None
-    return {"before": before, "saved": saved, "after": after, "misplaced": misplaced, "aligned": aligned}
+    """CPUs beside GPU and NIC, memory and the NIC's interrupts across the link; then by numapin, compared."""
+    seen: dict[str, Any] = {}
+    with network("wire", "nic0") as front, sending("wire", "nic0", front):
+        run("ip", "-n", "wire", "link", "set", "lo", "up")
+        move_interrupts("nic0", 5)
+        with api("misplaced", (*front, *MISPLACED)) as (pid, url):
+            seen["before"] = _measure(front, pid, url, "--save")
+            seen["misplaced"] = verify(pid, front=front)
+        with api("aligned", (*front, *ALIGNED)) as (pid, url):
+            seen["after"] = _measure(front, pid, url, "--baseline")
+            seen["aligned"] = verify(pid, front=front)
+    return seen | {"saved": json.loads(BEFORE.read_text()) if BEFORE.exists() else None}
+
+
+def _measure(front: tuple[str, ...], pid: str, url: str, file: str) -> dict[str, Any]:
+    words = ("--seconds", "5", "--clients", "2", "--tokens", "8", "--prompt-words", "8", file, str(BEFORE))
+    return numapin("measure", "--pid", pid, "--url", url, *words, front=front, variables=driver("gpu0"))

@@ -64,6 +64,12 @@ def interrupts(device: str) -> list[int]:
     return [number for number in numbers if Path(f"/proc/irq/{number}").exists()]
 
 
+def move_interrupts(device: str, cpu: int) -> None:
+    """As somebody else would: irqbalance, an administrator."""
+    for number in interrupts(device):
+        Path(f"/proc/irq/{number}/smp_affinity_list").write_text(str(cpu))
+
+
 def interrupt_affinities() -> dict[str, str]:
     """Of every interrupt of the machine, where it may go."""
     files = Path("/proc/irq").glob("*/smp_affinity_list")

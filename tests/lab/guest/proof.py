@@ -2,18 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from tests.lab.guest import process
 from tests.lab.guest.launch import NUMAPIN, Server, driver, numapin, serving, verify
-from tests.lab.guest.machine import addresses, interrupts, run
+from tests.lab.guest.machine import addresses, move_interrupts, run
 from tests.lab.guest.main import RESULTS, case
-from tests.lab.guest.setting import Cgroup, interface_in, network
+from tests.lab.guest.setting import Cgroup, network, sending
 
 
 @contextmanager
@@ -57,28 +54,19 @@ def cpuset_taken_away() -> dict[str, Any]:
         return {"grown": grown, "taken": verify(str(server.pid), "--quick"), "status": process.status(server.pid)}
 
 
-SENDING = """
-import socket, time
-while True:
-    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("10.0.2.2", 9))
-    time.sleep(0.02)
-"""
-
-
 @case
 def an_interrupt_moved() -> dict[str, Any]:
     """A NIC that sends all the while: its interrupts where numapin put them, then where somebody else did."""
-    with network("proof", "nic0") as front, bound(*front, words=("--irq", "require")) as server:
-        run("ip", "-n", "proof", "address", "add", "10.0.2.15/24", "dev", interface_in("proof", "nic0"))
-        sender = subprocess.Popen([*front, sys.executable, "-S", "-c", SENDING])
-        try:
-            before = _interrupts(server, front)
-            for irq in interrupts("nic0"):
-                Path(f"/proc/irq/{irq}/smp_affinity_list").write_text("5")
-            return {"before": before, "after": _interrupts(server, front), "device": addresses()["nic0"]}
-        finally:
-            sender.kill()
-            sender.wait()
+    with (
+        network("proof", "nic0") as front,
+        bound(*front, words=("--irq", "require")) as server,
+        sending("proof", "nic0", front),
+    ):
+        before = _interrupts(server, front)
+        move_interrupts("nic0", 5)
+        after = _interrupts(server, front)
+        required = verify(str(server.pid), "--irq", "require", front=front)
+    return {"before": before, "after": after, "required": required, "device": addresses()["nic0"]}
 
 
 def _interrupts(server: Server, front: tuple[str, ...]) -> dict[str, Any]:

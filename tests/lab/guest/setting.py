@@ -1,5 +1,7 @@
 """Around a process: its cgroup, its network namespace, what it may write. Each is words to put before a command."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +61,26 @@ def interface_in(name: str, device: str) -> str:
     script = f"echo {place}/net/* {place}/virtio*/net/*"
     words = run("ip", "netns", "exec", name, "sh", "-c", script).stdout.split()
     return next(word.rpartition("/")[2] for word in words if not word.endswith("*"))
+
+
+SENDING = """
+import socket, time
+while True:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("10.0.2.2", 9))
+    time.sleep(0.02)
+"""
+
+
+@contextmanager
+def sending(name: str, device: str, front: tuple[str, ...]) -> Iterator[None]:
+    """A NIC of a network namespace that sends all the while, so that it interrupts."""
+    run("ip", "-n", name, "address", "add", "10.0.2.15/24", "dev", interface_in(name, device))
+    sender = subprocess.Popen([*front, sys.executable, "-S", "-c", SENDING])
+    try:
+        yield
+    finally:
+        sender.kill()
+        sender.wait()
 
 
 READ_ONLY_IRQ = (
