@@ -1,8 +1,8 @@
 """`make proof`: the table of the README, from an emulated computer with two nodes.
 
-A server that answers like vLLM's and takes memory for every answer is started with its CPUs beside the GPU and its
-memory across the link, and measured; then again behind numapin. QEMU has no slower link between its nodes: memory and
-scheduling are real there, latencies are not.
+A server that answers like vLLM's and takes memory for every answer is started with its CPUs beside the GPU, its memory
+and the NIC's interrupts across the link, and measured; then again behind numapin. QEMU has no slower link between its
+nodes: memory, interrupts and scheduling are real there, latencies are not.
 """
 
 import sys
