@@ -35,8 +35,8 @@ int numapin_bench_latency(unsigned cpu, int node, unsigned long bytes, double se
  * as in STREAM. A share that fits a cache measures the cache.
  *
  * kind  0 reads. 1 writes with ordinary stores, and does not count that the CPU reads each line before it writes it.
- *       2 copies one half of each share into the other by memcpy(), and counts bytes read and bytes written: this is
- *       STREAM's Copy, as gcc -O3 builds it.
+ *       2 copies one half of each share into the other, and counts bytes read and bytes written: this is STREAM's Copy.
+ *       In turns by memcpy(), which gcc makes of it, and on x86 by stores that pass the caches by, as others do.
  */
 int numapin_bench_bandwidth(const unsigned *cpus, unsigned count, int node, unsigned long bytes, double seconds,
 	int kind, double *bytes_per_second);

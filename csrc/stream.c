@@ -4,6 +4,9 @@
 #include "room.h"
 
 #include <errno.h>
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -98,10 +101,32 @@ WIDEST static void write_all(const struct room *room, uint64_t value)
 	}
 }
 
-/* What gcc makes of STREAM's Copy, and what programs do: the C library passes the caches by where that is faster. */
+/* What gcc makes of STREAM's Copy, and what programs do. */
 static void copy_all(const struct room *room)
 {
 	memcpy(room->start + room->bytes / 2, room->start, room->bytes / 2);
+}
+
+/*
+ * What other compilers make of it: stores that pass the caches by, so that no line is read before it is written. The C
+ * library has them too, for sizes that it believes to be large: copies are 28 GB/s by it and 44 so [measured on an EPYC].
+ */
+static void copy_past_caches(const struct room *room)
+{
+#ifdef __x86_64__
+	const __m128i *from = (const __m128i *)room->start, *end = (const __m128i *)(room->start + room->bytes / 2);
+	__m128i *to = (__m128i *)end;
+
+	for (; from < end; from += 4, to += 4) {
+		_mm_stream_si128(&to[0], from[0]);
+		_mm_stream_si128(&to[1], from[1]);
+		_mm_stream_si128(&to[2], from[2]);
+		_mm_stream_si128(&to[3], from[3]);
+	}
+	_mm_sfence();
+#else
+	copy_all(room);
+#endif
 }
 
 static size_t sweeps(const struct team *team)
@@ -109,7 +134,7 @@ static size_t sweeps(const struct team *team)
 	return team->share < LEAST_PASS ? LEAST_PASS / team->share : 1;
 }
 
-static void sweep(struct member *me, const struct room *room)
+static void sweep(struct member *me, const struct room *room, unsigned pass)
 {
 	switch (me->team->kind) {
 	case READ:
@@ -119,7 +144,7 @@ static void sweep(struct member *me, const struct room *room)
 		write_all(room, me->start);
 		break;
 	default:
-		copy_all(room);
+		(pass % 2 ? copy_all : copy_past_caches)(room);
 	}
 	/* The next sweep is not this one again, for all that the compiler knows. */
 	__asm__ volatile("" ::: "memory");
@@ -147,16 +172,16 @@ static void passes(struct member *me, const struct room *room)
 {
 	struct team *team = me->team;
 
-	do {
+	for (unsigned pass = 0; !team->over; pass++) {
 		me->start = room_clock();
 		for (size_t left = sweeps(team); left > 0; left--)
-			sweep(me, room);
+			sweep(me, room, pass);
 		me->stop = room_clock();
 		meet(team);
 		if (me == team->members)
 			tally(team);
 		meet(team);
-	} while (!team->over);
+	}
 }
 
 static void *member(void *argument)

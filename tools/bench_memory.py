@@ -5,8 +5,8 @@
     tools/bench_memory.py --rounds N --megabytes N
 
 Peers that are installed are run: mbw (MEMCPY; it counts a copied byte once, so twice its figure is ours) and
-likwid-bench (load and copy, the variants of this CPU). The same buffer for all; ours has huge pages where the machine
-gives some. Nothing that Debian has measures idle latency (lmbench and Intel MLC do): that one stands alone here.
+likwid-bench (load, copy and store, the variants of this CPU). The same buffer for all; ours has huge pages where the
+machine gives some. Nothing that Debian installs measures idle latency: docs/proof.md says what it was compared with.
 """
 
 import argparse
@@ -61,12 +61,14 @@ def number(pattern: str, cpu: int, *words: str) -> float:
 
 READS = ("load_sse", "load_avx", "load_avx512")
 COPIES = ("copy_sse", "copy_avx", "copy_mem_sse", "copy_mem_avx", "copy_mem_avx512")
+STORES = ("store_sse", "store_avx", "store_avx512", "store_mem_sse", "store_mem_avx", "store_mem_avx512")
 PEERS = (
     *(Peer("read", f"likwid-bench {test}", likwid(test)) for test in READS),
     *(Peer("copy", f"likwid-bench {test}", likwid(test)) for test in COPIES),
+    *(Peer("write", f"likwid-bench {test}", likwid(test)) for test in STORES),
     Peer("copy", "mbw MEMCPY", mbw),
 )
-OURS = {"read": bench.READ, "copy": bench.COPY}
+OURS = {"read": bench.READ, "copy": bench.COPY, "write": bench.WRITE}
 
 
 def measure(peers: list[Peer], cpu: int, size: int, rounds: int) -> dict[tuple[str, str], float]:
@@ -105,7 +107,7 @@ def main() -> int:
         beside = (
             f"{others[top]:6.1f} {top}: {ratio:.2f} ×" if ratio else "no peer is installed (apt-get install mbw likwid)"
         )
-        print(f"  {kind}  {best[kind, 'numapin']:6.1f} numapin   {beside}")
+        print(f"  {kind:5}  {best[kind, 'numapin']:6.1f} numapin   {beside}")
         far += [kind] if ratio and ratio < 1 - WITHIN else []
     latency = bench.latency(cpu, -1, asked.megabytes * MIB, SECONDS)
     print(f"  idle latency {latency:.0f} ns; no peer that Debian has measures it")
