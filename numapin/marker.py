@@ -23,6 +23,11 @@ class Marker:
     mems: NodeSet
     """Empty where the memory policy was not set."""
 
+    @property
+    def memory_nodes(self) -> NodeSet:
+        """Where its memory belongs: where it was bound, else on its nodes; empty where it was bound nowhere."""
+        return self.mems or self.nodes
+
     def __str__(self) -> str:
         return f"{_VERSION} policy={self.policy} nodes={self.nodes} cpus={self.cpus} mems={self.mems}"
 

@@ -7,7 +7,7 @@ from numapin.cli import session
 from numapin.cli.options import Asked
 from numapin.cli.progress import wait
 from numapin.cli.saving import load, now, require_place, save
-from numapin.cli.verifying import find_server, pins
+from numapin.cli.verifying import find_server, marker_of, pins
 from numapin.counters import Counts
 from numapin.errors import CannotRead, Exit, UsageError
 from numapin.figures import Figure, Row, compare
@@ -97,8 +97,7 @@ def _subject(asked: Asked) -> Subject:
     # Interrupts are counted whatever `run` was to do with them.
     settings = replace(asked.settings, irq="try")
     judged = session.read_and_judge(AnotherProcess(pid), settings, to_plan=False)
-    marker = read_marker(pid)
-    nodes = marker.nodes if marker else judged.verdict.nodes
+    nodes = (read_marker(pid) or marker_of(judged.verdict)).memory_nodes
     devices = {pin.irq: pin.node for pin in pins(judged)}
     return Subject(pid, started, judged, nodes, devices)
 

@@ -26,7 +26,7 @@ def verify_server(asked: Asked) -> int:
         running = Running(marker, read_server(pid, Looking(threads=False, pages="off")))
         return _report(asked, running, prove(running), planned=True)
     judged = session.read_and_judge(AnotherProcess(pid), asked.settings, to_plan=False)
-    expected = marker or _marker(judged.verdict)
+    expected = marker or marker_of(judged.verdict)
     own = tuple(pins(judged))
     server = read_server(pid, Looking(pages=asked.pages, interrupts=tuple(pin.irq for pin in own)))
     running = Running(expected, server, judged.topology, own, interrupts_matter=asked.settings.irq == "require")
@@ -47,7 +47,8 @@ def find_server() -> int:
     raise CannotRead("there is no process here that numapin started", "Name the server by --pid N.")
 
 
-def _marker(verdict: Verdict) -> Marker:
+def marker_of(verdict: Verdict) -> Marker:
+    """Where the verdict of now says that a server belongs."""
     return Marker(verdict.policy, verdict.nodes, verdict.cpus, verdict.mems)
 
 

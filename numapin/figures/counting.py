@@ -42,7 +42,7 @@ class Measured:
     events: Mapping[str, Event]
     topology: Topology
     nodes: NodeSet
-    """The server's own."""
+    """Where the server's memory belongs."""
     devices: Mapping[int, int]
     """Node of the device, by interrupt."""
 
@@ -73,15 +73,22 @@ def _memory(measured: Measured) -> Iterator[Figure]:
         why = "this machine has one node: no memory is remote"
         yield from (Figure(kind, None, why) for kind in (ANONYMOUS, GROWTH, OTHER, MISSED))
         return
-    pages = measured.after.pages
-    whole = sum(pages.anonymous.values()) if pages else 0
-    there = _elsewhere(pages.anonymous, measured.nodes) if pages else 0
-    yield Figure(ANONYMOUS, share(there, whole), "" if whole else "its memory may not be looked at")
-    yield _growth(measured)
+    if measured.nodes:
+        yield _anonymous(measured)
+        yield _growth(measured)
+    else:
+        yield from (Figure(kind, None, "nobody can say where its memory belongs") for kind in (ANONYMOUS, GROWTH))
     for kind, name in ((OTHER, "other_node"), (MISSED, "numa_miss")):
         grown = [_delta(measured, node, name) for node in measured.after.numastat]
         known = [one for one in grown if one is not None]
         yield Figure(kind, sum(known) / measured.seconds if known else None, "" if known else NO_COUNT)
+
+
+def _anonymous(measured: Measured) -> Figure:
+    pages = measured.after.pages
+    whole = sum(pages.anonymous.values()) if pages else 0
+    there = _elsewhere(pages.anonymous, measured.nodes) if pages else 0
+    return Figure(ANONYMOUS, share(there, whole), "" if whole else "its memory may not be looked at")
 
 
 def _growth(measured: Measured) -> Figure:

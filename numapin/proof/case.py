@@ -1,6 +1,6 @@
 """A running server, and where it should be."""
 
-from numapin.ids import CpuSet, NodeSet
+from numapin.ids import CpuSet
 from numapin.marker import Marker
 from numapin.server import Server
 from numapin.topology import Topology
@@ -39,11 +39,6 @@ class Running:
         threads = count(len(self.server.threads), "thread")
         others = f"{count(len(tree) - 1, 'process')[:-1]}es" if len(tree) > 2 else "1 process"
         return f"{tree[0].label} with {f'{others} below it and ' if len(tree) > 1 else ''}{threads}"
-
-    @property
-    def mems(self) -> NodeSet:
-        """Where its memory belongs: on its nodes, or what serves them, also where no policy was set."""
-        return self.marker.mems or self.marker.nodes
 
     def at(self, cpus: CpuSet) -> str:
         """`CPUs 0-63 of nodes 0-1`."""

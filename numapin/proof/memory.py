@@ -20,13 +20,14 @@ def remote_pages(case: Running) -> Iterator[Finding]:
     pages = case.server.pages
     if pages is None:
         return
-    remote = outside(pages.anonymous, case.mems)
+    remote = outside(pages.anonymous, case.marker.memory_nodes)
     if _is_drift(remote, pages.anonymous):
         message = (
             f"{_of(remote, pages.anonymous)} anonymous memory is on {nodes(NodeSet.of(remote))}{_most(case)}; "
-            f"it belongs on {nodes(case.mems)}"
+            f"it belongs on {nodes(case.marker.memory_nodes)}"
         )
-        yield Finding("PAGES_REMOTE", "anonymous memory", message)
+        # Where no policy was set, nothing has drifted from it.
+        yield Finding("PAGES_REMOTE", "anonymous memory", message, warns=not case.marker.mems)
     else:
         yield from _of_workers(case)
 
@@ -35,9 +36,9 @@ def _of_workers(case: Running) -> Iterator[Finding]:
     """A worker that is narrowed to one of several nodes: what it touched before lies where it was then."""
     for process in case.server.tree:
         state = case.server.threads.get(process.pid)
-        own = case.topology.nodes_of(state.cpus) if case.topology and state and state.cpus else case.mems
+        own = case.topology.nodes_of(state.cpus) if case.topology and state and state.cpus else case.marker.memory_nodes
         pages = case.server.pages_of.get(process.pid)
-        if pages is None or not own < case.mems:
+        if pages is None or not own < case.marker.memory_nodes:
             continue
         remote = outside(pages.anonymous, own)
         if _is_drift(remote, pages.anonymous):
@@ -50,7 +51,7 @@ def local_share(case: Running) -> Iterator[str]:
     """`18.0 of 18.1 GiB anonymous memory is there`, for the sentence of who is where it should be."""
     if case.server.pages:
         anonymous = case.server.pages.anonymous
-        local = {node: size for node, size in anonymous.items() if node in case.mems}
+        local = {node: size for node, size in anonymous.items() if node in case.marker.memory_nodes}
         yield f"{_of(local, anonymous)} anonymous memory is there"
 
 
@@ -72,7 +73,10 @@ def _of(part: Mapping[int, int], whole: Mapping[int, int]) -> str:
 
 def _most(case: Running) -> str:
     """The process that has most of it, where each was looked at."""
-    away = {pid: sum(outside(pages.anonymous, case.mems).values()) for pid, pages in case.server.pages_of.items()}
+    away = {
+        pid: sum(outside(pages.anonymous, case.marker.memory_nodes).values())
+        for pid, pages in case.server.pages_of.items()
+    }
     pid = max(away, key=lambda one: away[one], default=None)
     found = next((process for process in case.server.tree if process.pid == pid), None)
     return f", most of it of {found.label}" if found and len(away) > 1 else ""

@@ -79,6 +79,15 @@ def test_a_machine_with_one_node_has_no_remote_memory_to_tell():
     assert found["voluntary_switches"].number == 11
 
 
+def test_where_nobody_can_say_where_it_belongs_no_memory_is_remote():
+    """It was bound nowhere, or its verdict is unknown."""
+    measured = Measured(BEFORE, AFTER, EVENTS, TOPOLOGY, NodeSet(), {30: 0})
+    found = {one.kind.key: one for one in counting(measured)}
+    for key in ("remote_memory_percent", "remote_growth_mib"):
+        assert (found[key].number, found[key].why) == (None, "nobody can say where its memory belongs")
+    assert found["other_node_per_second"].number == 30
+
+
 def test_counters_that_ran_backwards_are_no_rate_below_zero():
     found = figures(AFTER, BEFORE)
     assert found["remote_growth_mib"].number == 0
